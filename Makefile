@@ -1,0 +1,55 @@
+# `make help` lists what can be done here. demo and test also do all set-up.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+WITH_JAVA := JAVA_HOME="$$(tools/ensure_java.sh)" && export JAVA_HOME &&
+SOURCES := src tests bench examples
+# Extra words for pytest, for example: make test ARGS="-k domain -x"
+ARGS ?=
+
+.PHONY: demo
+demo: $(READY) ## prune a generated folder of Parquet files and show what was not read
+	@$(BIN)/python examples/prune_a_folder.py
+
+.PHONY: test
+test: $(READY) ## run every test (ARGS="-k name" narrows it)
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+
+.PHONY: check
+check: $(READY) ## formatting, lint and types, then every test
+	@$(BIN)/ruff format --check $(SOURCES)
+	@$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/mypy
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+
+.PHONY: format
+format: $(READY) ## format the code and fix what ruff can fix
+	@$(BIN)/ruff format $(SOURCES)
+	@$(BIN)/ruff check --fix $(SOURCES)
+
+.PHONY: bench-domain
+bench-domain: $(READY) ## measure domains, filters and pruning against their bars
+	@$(BIN)/python -m bench.domain
+
+.PHONY: clean
+clean: ## remove caches and build results (keeps .venv and .bench)
+	@rm -rf build dist artifacts spark-warehouse metastore_db derby.log .coverage
+	@rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+$(READY): pyproject.toml
+	@tools/ensure_venv.sh $(VENV)
+	@echo "Installing Headgate and its tools into $(VENV) (first time: about a minute)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@

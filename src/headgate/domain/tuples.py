@@ -1,0 +1,127 @@
+"""Say which rows may match: `TupleDomain` = one domain per column, all of which a row must satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headgate.domain.domain import Domain, describe, union_all
+from headgate.errors import InvalidFilter
+
+
+class TupleDomain:
+    """A conjunction of domains by column. No column constrained is ALL; one column impossible is NONE.
+
+    Immutable. ``domains`` is None for NONE, since then no column can say anything.
+
+    >>> TupleDomain({"k": Domain.of("bigint", [1, 2])}) & TupleDomain({"k": Domain.of("bigint", [2, 3])})
+    TupleDomain(k: = 2)
+    """
+
+    __slots__ = ("_domains",)
+
+    def __init__(self, domains: Mapping[Any, Domain]) -> None:
+        for column, domain in domains.items():
+            if not isinstance(domain, Domain):
+                raise InvalidFilter(f"column {column!r} needs a Domain, got {domain!r}")
+        kept = {column: domain for column, domain in domains.items() if not domain.is_all}
+        self._domains: dict[Any, Domain] | None = None if any(d.is_none for d in kept.values()) else kept
+
+    @classmethod
+    def all(cls) -> TupleDomain:
+        """Every row matches."""
+        return cls({})
+
+    @classmethod
+    def none(cls) -> TupleDomain:
+        """No row matches."""
+        nothing = cls({})
+        nothing._domains = None
+        return nothing
+
+    @property
+    def is_none(self) -> bool:
+        """Whether no row matches."""
+        return self._domains is None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether every row matches."""
+        return self._domains == {}
+
+    @property
+    def domains(self) -> Mapping[Any, Domain] | None:
+        """The domains by column, or None for NONE."""
+        return None if self._domains is None else dict(self._domains)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, in bytes."""
+        return sum(domain.nbytes for domain in (self._domains or {}).values())
+
+    def find(self, column: Any) -> Domain | None:
+        """Return the domain of a column, or None where the column is not constrained (or nothing matches)."""
+        return None if self._domains is None else self._domains.get(column)
+
+    def contains(self, row: Mapping[Any, Any]) -> bool:
+        """Whether a row, given as column to value, matches."""
+        if self._domains is None:
+            return False
+        return all(row[column] in domain for column, domain in self._domains.items())
+
+    def intersect(self, other: TupleDomain) -> TupleDomain:
+        """Return what both let through."""
+        if self._domains is None or other._domains is None:
+            return TupleDomain.none()
+        merged = dict(self._domains)
+        for column, domain in other._domains.items():
+            merged[column] = merged[column] & domain if column in merged else domain
+        return TupleDomain(merged)
+
+    def column_wise_union(self, other: TupleDomain) -> TupleDomain:
+        """Return a cover of what either lets through: union by column, dropping columns not in both."""
+        return column_wise_union([self, other])
+
+    def transform_keys(self, rename: Callable[[Any], Any]) -> TupleDomain:
+        """Return the same domains under other column keys; keys that become None are dropped, two may not become one."""
+        if self._domains is None:
+            return self
+        renamed: dict[Any, Domain] = {}
+        for column, domain in self._domains.items():
+            if (key := rename(column)) is None:
+                continue
+            if key in renamed:
+                raise InvalidFilter(f"two columns cannot both become {key!r}")
+            renamed[key] = domain
+        return TupleDomain(renamed)
+
+    def simplify(self, most: int) -> TupleDomain:
+        """Return a cover with at most ``most`` ranges in each column."""
+        if self._domains is None:
+            return self
+        return TupleDomain({column: domain.simplify(most) for column, domain in self._domains.items()})
+
+    __and__ = intersect
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TupleDomain):
+            return NotImplemented
+        return self._domains == other._domains
+
+    def __hash__(self) -> int:
+        return hash(None if self._domains is None else frozenset(self._domains.items()))
+
+    def __repr__(self) -> str:
+        if self._domains is None:
+            return "TupleDomain(none)"
+        inner = ", ".join(f"{column}: {describe(domain)}" for column, domain in self._domains.items())
+        return f"TupleDomain({inner or 'all'})"
+
+
+def column_wise_union(parts: Sequence[TupleDomain]) -> TupleDomain:
+    """Return a cover of what any part lets through; a NONE part adds nothing."""
+    filled = [part._domains for part in parts if part._domains is not None]
+    if not filled:
+        return TupleDomain.none()
+    shared = set(filled[0]).intersection(*filled[1:])
+    return TupleDomain({c: union_all([part[c] for part in filled]) for c in filled[0] if c in shared})

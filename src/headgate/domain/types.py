@@ -1,0 +1,229 @@
+"""Name the column types that a domain can describe, and say how each one is ordered.
+
+Every type has an *axis*: the values of the column in a form whose order is Spark's own order.
+
+| axis | types | form |
+|---|---|---|
+| ordinal | boolean, integers, date, timestamps, decimal up to 18 digits, float, double | int64 |
+| wide | decimal of 19 to 38 digits | Python int (unscaled) |
+| text | string, binary | str or bytes; code point order is UTF-8 byte order |
+
+Floats reach the ordinal axis by their bits, with -0.0 folded into 0.0 and NaN as the largest value, as Spark SQL
+compares them. So one interval algebra serves all fixed-width types, and an open end is the closed end next to it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+import re
+import struct
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from headgate.errors import InvalidFilter
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+_FLOAT_INF = 0x7FF0000000000000
+FLOAT_NAN = _FLOAT_INF + 1
+_EPOCH_DATE = dt.date(1970, 1, 1)
+_EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_EPOCH_NTZ = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamp_ntz has no zone by definition
+
+
+class Axis(Enum):
+    """How the values of a type are held and ordered."""
+
+    ORDINAL = "ordinal"
+    WIDE = "wide"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """One Spark column type; ``name`` is Spark's own spelling, such as ``bigint`` or ``decimal(7,2)``."""
+
+    name: str
+    axis: Axis
+    low: Any
+    high: Any
+    scale: int = 0
+    precision: int = 0
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values are floating point, where NaN exists and Parquet statistics leave it out."""
+        return self.name in ("float", "double")
+
+    @property
+    def is_decimal(self) -> bool:
+        """Whether values are decimals, held by their unscaled value."""
+        return self.precision > 0
+
+    @property
+    def fits_bitmap(self) -> bool:
+        """Whether values are whole numbers that a roaring bitmap can hold."""
+        return self.axis is Axis.ORDINAL and not self.is_float
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return value_type, (self.name,)
+
+
+def _ordinal(name: str, low: int, high: int) -> ValueType:
+    return ValueType(name, Axis.ORDINAL, low, high)
+
+
+BOOLEAN = _ordinal("boolean", 0, 1)
+TINYINT = _ordinal("tinyint", -(2**7), 2**7 - 1)
+SMALLINT = _ordinal("smallint", -(2**15), 2**15 - 1)
+INT = _ordinal("int", -(2**31), 2**31 - 1)
+BIGINT = _ordinal("bigint", INT64_MIN, INT64_MAX)
+DATE = _ordinal("date", -(2**31), 2**31 - 1)
+TIMESTAMP = _ordinal("timestamp", INT64_MIN, INT64_MAX)
+TIMESTAMP_NTZ = _ordinal("timestamp_ntz", INT64_MIN, INT64_MAX)
+FLOAT = _ordinal("float", -_FLOAT_INF, FLOAT_NAN)
+DOUBLE = _ordinal("double", -_FLOAT_INF, FLOAT_NAN)
+STRING = ValueType("string", Axis.TEXT, "", None)
+BINARY = ValueType("binary", Axis.TEXT, b"", None)
+
+NAMED_TYPES = {
+    t.name: t
+    for t in (
+        BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, DATE, TIMESTAMP, TIMESTAMP_NTZ, FLOAT, DOUBLE, STRING, BINARY,
+    )
+}  # fmt: skip
+
+
+def decimal_type(precision: int, scale: int) -> ValueType:
+    """Return the type ``decimal(precision,scale)``."""
+    if not (1 <= precision <= 38 and 0 <= scale <= precision):
+        raise InvalidFilter(f"decimal({precision},{scale}) is not a Spark decimal; precision is 1 to 38, scale 0 to it")
+    top = 10**precision - 1
+    axis = Axis.ORDINAL if precision <= 18 else Axis.WIDE
+    return ValueType(f"decimal({precision},{scale})", axis, -top, top, scale, precision)
+
+
+def value_type(name: str) -> ValueType:
+    """Return the type that Spark calls ``name``."""
+    if (found := NAMED_TYPES.get(name)) is not None:
+        return found
+    if match := re.fullmatch(r"decimal\((\d{1,2}),\s*(\d{1,2})\)", name):
+        return decimal_type(int(match[1]), int(match[2]))
+    known = ", ".join(sorted(NAMED_TYPES))
+    raise InvalidFilter(f"no domain over type {name!r}; known types are {known} and decimal(p,s)")
+
+
+def to_axis(kind: ValueType, value: Any) -> Any:
+    """Turn one Python value of a column into its place on the axis; refuse what the type cannot hold."""
+    if value is None:
+        raise InvalidFilter(f"NULL is not a value of {kind}; allow it with null_allowed=True")
+    if kind.axis is Axis.TEXT:
+        return _text(kind, value)
+    if kind.is_float:
+        return float_to_axis(_number(kind, value))
+    place = _unscaled(kind, value) if kind.is_decimal else _whole(kind, value)
+    if not kind.low <= place <= kind.high:
+        raise InvalidFilter(f"{value!r} is outside {kind}, which holds {kind.low} to {kind.high}")
+    return place
+
+
+def from_axis(kind: ValueType, place: Any) -> Any:
+    """Turn a place on the axis back into the Python value that PySpark would show for it."""
+    match kind.name:
+        case "boolean":
+            return bool(place)
+        case "float" | "double":
+            return axis_to_float(place)
+        case "date" | "timestamp" | "timestamp_ntz":
+            return _moment(kind, place)
+    return decimal.Decimal(place).scaleb(-kind.scale, _EXACT) if kind.is_decimal else place
+
+
+_EXACT = decimal.Context(prec=60)
+
+
+def float_to_axis(value: float) -> int:
+    """Map a float to an int64 that sorts as Spark sorts floats."""
+    if math.isnan(value):
+        return FLOAT_NAN
+    bits: int = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
+    return bits if bits >= 0 else (bits ^ INT64_MAX) + 1
+
+
+def axis_to_float(place: int) -> float:
+    """Map the ordinal of a float back to the float."""
+    if place == FLOAT_NAN:
+        return math.nan
+    bits = place if place >= 0 else (place - 1) ^ INT64_MAX
+    value: float = struct.unpack("<d", struct.pack("<q", bits))[0]
+    return value
+
+
+def _text(kind: ValueType, value: Any) -> str | bytes:
+    if kind is STRING and isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidFilter(f"{value!r} is not valid text: {error.reason}") from error
+        return value
+    if kind is BINARY and isinstance(value, bytes | bytearray):
+        return bytes(value)
+    raise InvalidFilter(f"{value!r} is not a {kind}; expected {'str' if kind is STRING else 'bytes'}")
+
+
+def _number(kind: ValueType, value: Any) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise InvalidFilter(f"{value!r} is not a {kind}; expected a float")
+
+
+def _whole(kind: ValueType, value: Any) -> int:
+    match kind.name, value:
+        case "boolean", bool():
+            return int(value)
+        case "date", dt.date() if not isinstance(value, dt.datetime):
+            return (value - _EPOCH_DATE).days
+        case "timestamp", dt.datetime() if value.tzinfo is not None:
+            return (value - _EPOCH_UTC) // dt.timedelta(microseconds=1)
+        case "timestamp_ntz", dt.datetime() if value.tzinfo is None:
+            return (value - _EPOCH_NTZ) // dt.timedelta(microseconds=1)
+        case ("boolean", _) | (_, bool()):
+            pass
+        case _, int():
+            return value
+    raise InvalidFilter(f"{value!r} is not a {kind}; expected {_EXPECTED.get(kind.name, 'int')}")
+
+
+_EXPECTED = {
+    "boolean": "bool",
+    "date": "datetime.date, or int days since 1970",
+    "timestamp": "datetime with a zone, or int microseconds since 1970",
+    "timestamp_ntz": "datetime without a zone, or int microseconds since 1970",
+}
+
+
+def _unscaled(kind: ValueType, value: Any) -> int:
+    if not isinstance(value, int | decimal.Decimal) or isinstance(value, bool):
+        raise InvalidFilter(f"{value!r} is not a {kind}; expected Decimal or int")
+    exact = decimal.Decimal(value)
+    if not exact.is_finite():
+        raise InvalidFilter(f"{value!r} is not a {kind}; expected a finite Decimal")
+    scaled = exact.scaleb(kind.scale, _EXACT)
+    if scaled != (whole := scaled.to_integral_value()):
+        raise InvalidFilter(f"{value!r} has more than {kind.scale} decimals, which {kind} cannot hold")
+    return int(whole)
+
+
+def _moment(kind: ValueType, place: int) -> Any:
+    """Dates beyond the calendar of Python stay numbers."""
+    try:
+        if kind is DATE:
+            return _EPOCH_DATE + dt.timedelta(days=place)
+        return (_EPOCH_UTC if kind is TIMESTAMP else _EPOCH_NTZ) + dt.timedelta(microseconds=place)
+    except OverflowError:
+        return place

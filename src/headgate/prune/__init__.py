@@ -1,0 +1,6 @@
+"""From a domain and statistics to verdicts: which partitions, files and row groups can be left unread."""
+
+from headgate.domain import Verdict
+from headgate.prune.survivors import ColumnBounds, survivors, survivors_of_column
+
+__all__ = ["ColumnBounds", "Verdict", "survivors", "survivors_of_column"]
