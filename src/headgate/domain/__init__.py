@@ -8,6 +8,7 @@ from headgate.domain.bloom import BloomBits
 from headgate.domain.builder import DomainBuilder, Limits, MemoryBudget
 from headgate.domain.codec import decode_json, encode_json
 from headgate.domain.coerce import coerce, loses_nothing
+from headgate.domain.comparison import applied
 from headgate.domain.domain import Domain, Kind, describe, union_all
 from headgate.domain.statistics import ColumnStatistics, Verdict
 from headgate.domain.tuples import TupleDomain, column_wise_union
@@ -24,6 +25,7 @@ __all__ = [
     "TupleDomain",
     "ValueType",
     "Verdict",
+    "applied",
     "coerce",
     "column_wise_union",
     "decimal_type",

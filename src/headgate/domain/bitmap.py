@@ -6,7 +6,10 @@ Roaring stores unsigned numbers. Ids from 0 to 2^32-1 go in as they are; a set w
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from pyroaring import BitMap, BitMap64
@@ -15,7 +18,7 @@ from headgate.domain.arrays import Array
 from headgate.errors import InvalidFilter
 
 _FLIP = np.uint64(1 << 63)
-_WIDE_BIAS = 1 << 63
+_TOP = 2**32 - 1
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -27,23 +30,21 @@ class IdBitmap:
     @classmethod
     def of(cls, ids: Array) -> IdBitmap:
         """Return the bitmap of int64 ids, in any order."""
-        if len(ids) == 0 or (ids.min() >= 0 and ids.max() < 2**32):
-            return cls(_packed(BitMap(np.ascontiguousarray(ids.astype(np.uint32)))))
-        return cls(_packed(BitMap64(np.ascontiguousarray(ids.view(np.uint64) ^ _FLIP))))
+        if len(ids) == 0 or (ids.min() >= 0 and ids.max() <= _TOP):
+            return cls(_packed(BitMap(array("I", ids.astype(np.uint32).tobytes()))))
+        return cls(_packed(_wide(ids)))
 
     @classmethod
     def from_bytes(cls, data: bytes, width: int) -> IdBitmap:
         """Read the portable roaring format of a 32 or 64 bit bitmap."""
         if width not in (32, 64):
             raise InvalidFilter(f"a bitmap is 32 or 64 bit wide, not {width}")
-        try:
+        try:  # reading checks the order of the ids too; a bitmap out of order would give wrong answers
             bitmap = cls((BitMap if width == 32 else BitMap64).deserialize(data))
-        except (ValueError, MemoryError, RuntimeError) as error:
-            raise InvalidFilter(f"not a roaring bitmap of {width} bit") from error
-        ids = bitmap.ids()
-        # a damaged bitmap may load and still be out of order, and then its answers are wrong: look before use
-        if bitmap.bits.serialize() != data or np.any(ids[1:] <= ids[:-1]):
-            raise InvalidFilter(f"not a roaring bitmap of {width} bit: its {len(data)} bytes are damaged")
+        except (ValueError, IndexError, MemoryError, RuntimeError) as error:
+            raise InvalidFilter(f"not a roaring bitmap of {width} bit: {error}") from error
+        if bitmap.to_bytes() != data:
+            raise InvalidFilter(f"not a roaring bitmap of {width} bit: bytes are left over")
         return bitmap
 
     def to_bytes(self) -> bytes:
@@ -66,46 +67,54 @@ class IdBitmap:
             return raw.astype(np.int64)
         return (raw.astype(np.uint64) ^ _FLIP).view(np.int64)
 
+    def ends(self) -> tuple[int, int]:
+        """Return the smallest and the largest id; the bitmap must not be empty."""
+        bias = 0 if self.width == 32 else 2**63
+        return self.bits.min() - bias, self.bits.max() - bias
+
     def contains(self, ids: Array) -> Array:
         """Say for each int64 id whether it is in the bitmap."""
         if len(ids) > len(self) // 8:
-            held = self.ids()
-            at = np.searchsorted(held, ids)
-            at[at == len(held)] = 0
-            return held[at] == ids if len(held) else np.zeros(len(ids), dtype=bool)
-        bits, bias = self.bits, 0 if self.width == 32 else _WIDE_BIAS
-        top = (1 << self.width) - 1
-        return np.array([0 <= i + bias <= top and i + bias in bits for i in ids.tolist()], dtype=bool)
+            return self.count_between(ids, ids) > 0
+        answer = np.zeros(len(ids), dtype=bool)
+        inside = (ids >= 0) & (ids <= _TOP) if self.width == 32 else ~answer
+        asked = ids[inside] if self.width == 32 else ids.view(np.uint64) ^ _FLIP
+        answer[inside] = np.fromiter(map(self.bits.__contains__, asked.tolist()), dtype=bool, count=len(asked))
+        return answer
 
     def count_between(self, lows: Array, highs: Array) -> Array:
         """Say for each closed interval how many ids it holds."""
         held = self.ids()
-        return np.searchsorted(held, highs, side="right") - np.searchsorted(held, lows, side="left")
+        counts: Array = np.searchsorted(held, highs, side="right") - np.searchsorted(held, lows, side="left")
+        return counts
 
     def union(self, other: IdBitmap) -> IdBitmap:
         """Return the ids in either."""
-        left, right = _same_width(self, other)
-        return IdBitmap(_packed(left | right))
+        return IdBitmap(_packed(_combined(self, other, lambda a, b: a | b)))
 
     def intersect(self, other: IdBitmap) -> IdBitmap:
         """Return the ids in both."""
-        left, right = _same_width(self, other)
-        return IdBitmap.of(IdBitmap(left & right).ids())
+        both = _combined(self, other, lambda a, b: a & b)
+        return IdBitmap(_packed(both)) if isinstance(both, BitMap) else IdBitmap.of(IdBitmap(both).ids())
 
     def same_as(self, other: IdBitmap) -> bool:
         """Whether both hold the same ids."""
-        left, right = _same_width(self, other)
-        return bool(left == right)
+        return bool(_combined(self, other, lambda a, b: a == b))
 
 
-def _same_width(a: IdBitmap, b: IdBitmap) -> tuple[BitMap | BitMap64, BitMap | BitMap64]:
+def _combined(a: IdBitmap, b: IdBitmap, how: Callable[[Any, Any], Any]) -> Any:
+    """Apply an operator to two bitmaps of one width, widening the narrow one where they differ."""
     if a.width == b.width:
-        return a.bits, b.bits
-    return _widened(a), _widened(b)
+        return how(a.bits, b.bits)
+    return how(_widened(a), _widened(b))
 
 
-def _widened(bitmap: IdBitmap) -> BitMap64:
-    return bitmap.bits if bitmap.width == 64 else BitMap64(bitmap.ids().view(np.uint64) ^ _FLIP)
+def _widened(bitmap: IdBitmap) -> BitMap | BitMap64:
+    return bitmap.bits if bitmap.width == 64 else _wide(bitmap.ids())
+
+
+def _wide(ids: Array) -> BitMap64:
+    return BitMap64(array("Q", (ids.view(np.uint64) ^ _FLIP).tobytes()))
 
 
 def _packed(bits: BitMap | BitMap64) -> BitMap | BitMap64:

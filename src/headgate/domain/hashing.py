@@ -24,16 +24,12 @@ def xxhash64(kind: ValueType, places: Array) -> Array:
         if kind.axis is Axis.WIDE:
             return _hash_bytes([_big_endian(int(place)) for place in places])
         if kind.name == "double":
-            return _hash_longs(_float_bits(places, np.float64).view(np.uint64))
+            return _hash_longs(axis_to_floats(kind, places).view(np.uint64))
         if kind.name == "float":
-            return _hash_ints(_float_bits(places, np.float32).view(np.uint32).astype(np.uint64))
+            return _hash_ints(axis_to_floats(kind, places).view(np.uint32).astype(np.uint64))
         if kind in (BIGINT, TIMESTAMP, TIMESTAMP_NTZ) or kind.is_decimal:
             return _hash_longs(places.view(np.uint64))
         return _hash_ints(places.astype(np.int32).view(np.uint32).astype(np.uint64))
-
-
-def _float_bits(places: Array, width: type[np.floating]) -> Array:
-    return axis_to_floats(places).astype(width)
 
 
 def _rotate(values: Array, by: int) -> Array:
@@ -43,7 +39,8 @@ def _rotate(values: Array, by: int) -> Array:
 def _finish(hashes: Array) -> Array:
     hashes = (hashes ^ (hashes >> np.uint64(33))) * _PRIME_2
     hashes = (hashes ^ (hashes >> np.uint64(29))) * _PRIME_3
-    return (hashes ^ (hashes >> np.uint64(32))).view(np.int64)
+    finished: Array = (hashes ^ (hashes >> np.uint64(32))).view(np.int64)
+    return finished
 
 
 def _hash_ints(words: Array) -> Array:

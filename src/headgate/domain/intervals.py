@@ -187,6 +187,25 @@ def make_interval(
     return Intervals.merge(kind, _bounds(kind, [bottom]), _bounds(kind, [top]))
 
 
+def up_to(kind: ValueType, bound: Any, *, inclusive: bool) -> Intervals:
+    """Return everything up to a bound; a gap or the end of the axis has no value of its own to leave out."""
+    bottom = bound_at(kind, kind.low)
+    if not inclusive and not (isinstance(bound, Cut) and (bound.beyond or bound.side)):
+        if bound <= bottom:
+            return Intervals.none(kind)
+        bound = _before(kind, _bounds(kind, [bound]))[0]
+    return Intervals(kind, _bounds(kind, [bottom]), _bounds(kind, [bound]))
+
+
+def up_from(kind: ValueType, bound: Any, *, inclusive: bool) -> Intervals:
+    """Return everything from a bound up; a low bound always stands at a value."""
+    if not inclusive:
+        if bound >= top_of(kind):
+            return Intervals.none(kind)
+        bound = _after(kind, _bounds(kind, [bound]))[0]
+    return Intervals(kind, _bounds(kind, [bound]), _bounds(kind, [top_of(kind)]))
+
+
 def _bounds(kind: ValueType, items: list[Any]) -> Array:
     array = np.empty(len(items), dtype=np.int64 if kind.axis is Axis.ORDINAL else object)
     for i, item in enumerate(items):

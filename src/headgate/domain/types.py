@@ -10,6 +10,7 @@ Every type has an *axis*: the values of the column in a form whose order is Spar
 
 Floats reach the ordinal axis by their bits, with -0.0 folded into 0.0 and NaN as the largest value, as Spark SQL
 compares them. So one interval algebra serves all fixed-width types, and an open end is the closed end next to it.
+Neighbours on the axis are neighbours in the type: float and double have an axis each.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
+import numbers
 import re
 import struct
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from headgate.errors import InvalidFilter
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-_FLOAT_INF = 0x7FF0000000000000
-FLOAT_NAN = _FLOAT_INF + 1
+_DOUBLE_INFINITY, _FLOAT_INFINITY = 0x7FF0000000000000, 0x7F800000
 _EPOCH_DATE = dt.date(1970, 1, 1)
 _EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EPOCH_NTZ = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamp_ntz has no zone by definition
@@ -43,7 +46,10 @@ class Axis(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """One Spark column type; ``name`` is Spark's own spelling, such as ``bigint`` or ``decimal(7,2)``."""
+    """One Spark column type; ``name`` is Spark's own spelling, such as ``bigint`` or ``decimal(7,2)``.
+
+    ``low`` and ``high`` are the ends of the axis; of a float type the high end is the place of NaN.
+    """
 
     name: str
     axis: Axis
@@ -86,8 +92,8 @@ BIGINT = _ordinal("bigint", INT64_MIN, INT64_MAX)
 DATE = _ordinal("date", -(2**31), 2**31 - 1)
 TIMESTAMP = _ordinal("timestamp", INT64_MIN, INT64_MAX)
 TIMESTAMP_NTZ = _ordinal("timestamp_ntz", INT64_MIN, INT64_MAX)
-FLOAT = _ordinal("float", -_FLOAT_INF, FLOAT_NAN)
-DOUBLE = _ordinal("double", -_FLOAT_INF, FLOAT_NAN)
+FLOAT = _ordinal("float", -_FLOAT_INFINITY, _FLOAT_INFINITY + 1)
+DOUBLE = _ordinal("double", -_DOUBLE_INFINITY, _DOUBLE_INFINITY + 1)
 STRING = ValueType("string", Axis.TEXT, "", None)
 BINARY = ValueType("binary", Axis.TEXT, b"", None)
 
@@ -125,10 +131,10 @@ def to_axis(kind: ValueType, value: Any) -> Any:
     if kind.axis is Axis.TEXT:
         return _text(kind, value)
     if kind.is_float:
-        return float_to_axis(_number(kind, value))
+        return float_to_axis(kind, _number(kind, value))
     place = _unscaled(kind, value) if kind.is_decimal else _whole(kind, value)
     if not kind.low <= place <= kind.high:
-        raise InvalidFilter(f"{value!r} is outside {kind}, which holds {kind.low} to {kind.high}")
+        raise _outside(kind, value)
     return place
 
 
@@ -138,7 +144,7 @@ def from_axis(kind: ValueType, place: Any) -> Any:
         case "boolean":
             return bool(place)
         case "float" | "double":
-            return axis_to_float(place)
+            return axis_to_float(kind, place)
         case "date" | "timestamp" | "timestamp_ntz":
             return _moment(kind, place)
     return decimal.Decimal(place).scaleb(-kind.scale, _EXACT) if kind.is_decimal else place
@@ -147,21 +153,43 @@ def from_axis(kind: ValueType, place: Any) -> Any:
 _EXACT = decimal.Context(prec=60)
 
 
-def float_to_axis(value: float) -> int:
-    """Map a float to an int64 that sorts as Spark sorts floats."""
+def float_to_axis(kind: ValueType, value: float) -> int:
+    """Map a number to the ordinal of the nearest float of the type; ordinals sort as Spark sorts floats."""
     if math.isnan(value):
-        return FLOAT_NAN
-    bits: int = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
-    return bits if bits >= 0 else (bits ^ INT64_MAX) + 1
+        return int(kind.high)
+    try:
+        raw = struct.pack("<f" if kind is FLOAT else "<d", value)
+    except OverflowError:
+        raise _outside(kind, value) from None
+    bits = int.from_bytes(raw, "little", signed=True)
+    return bits if bits >= 0 else -(bits & _sign_mask(kind))
 
 
-def axis_to_float(place: int) -> float:
+def axis_to_float(kind: ValueType, place: int) -> float:
     """Map the ordinal of a float back to the float."""
-    if place == FLOAT_NAN:
+    if place == kind.high:
         return math.nan
-    bits = place if place >= 0 else (place - 1) ^ INT64_MAX
-    value: float = struct.unpack("<d", struct.pack("<q", bits))[0]
-    return value
+    width = 4 if kind is FLOAT else 8
+    value: float = struct.unpack("<f" if kind is FLOAT else "<d", abs(place).to_bytes(width, "little"))[0]
+    return -value if place < 0 else value
+
+
+def _sign_mask(kind: ValueType) -> int:
+    return 2**31 - 1 if kind is FLOAT else INT64_MAX
+
+
+def shown(value: Any) -> str:
+    """Return the repr of a value, cut to a length that fits a message."""
+    try:
+        text = repr(value)
+    except ValueError:  # an int of more digits than Python will print
+        return f"a number of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _outside(kind: ValueType, value: Any) -> InvalidFilter:
+    ends = f", which holds {kind.low} to {kind.high}" if kind.fits_bitmap and not kind.is_decimal else ""
+    return InvalidFilter(f"{shown(value)} is outside {kind}{ends}")
 
 
 def _text(kind: ValueType, value: Any) -> str | bytes:
@@ -169,22 +197,25 @@ def _text(kind: ValueType, value: Any) -> str | bytes:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise InvalidFilter(f"{value!r} is not valid text: {error.reason}") from error
+            raise InvalidFilter(f"{shown(value)} is not valid text: {error.reason}") from error
         return value
     if kind is BINARY and isinstance(value, bytes | bytearray):
         return bytes(value)
-    raise InvalidFilter(f"{value!r} is not a {kind}; expected {'str' if kind is STRING else 'bytes'}")
+    raise InvalidFilter(f"{shown(value)} is not a {kind}; expected {'str' if kind is STRING else 'bytes'}")
 
 
 def _number(kind: ValueType, value: Any) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise InvalidFilter(f"{shown(value)} is not a {kind}; expected a float")
+    try:
         return float(value)
-    raise InvalidFilter(f"{value!r} is not a {kind}; expected a float")
+    except OverflowError:
+        raise _outside(kind, value) from None
 
 
 def _whole(kind: ValueType, value: Any) -> int:
     match kind.name, value:
-        case "boolean", bool():
+        case "boolean", bool() | np.bool_():
             return int(value)
         case "date", dt.date() if not isinstance(value, dt.datetime):
             return (value - _EPOCH_DATE).days
@@ -194,9 +225,9 @@ def _whole(kind: ValueType, value: Any) -> int:
             return (value - _EPOCH_NTZ) // dt.timedelta(microseconds=1)
         case ("boolean", _) | (_, bool()):
             pass
-        case _, int():
-            return value
-    raise InvalidFilter(f"{value!r} is not a {kind}; expected {_EXPECTED.get(kind.name, 'int')}")
+        case _, numbers.Integral():
+            return int(value)
+    raise InvalidFilter(f"{shown(value)} is not a {kind}; expected {_EXPECTED.get(kind.name, 'int')}")
 
 
 _EXPECTED = {
@@ -208,15 +239,22 @@ _EXPECTED = {
 
 
 def _unscaled(kind: ValueType, value: Any) -> int:
-    if not isinstance(value, int | decimal.Decimal) or isinstance(value, bool):
-        raise InvalidFilter(f"{value!r} is not a {kind}; expected Decimal or int")
-    exact = decimal.Decimal(value)
-    if not exact.is_finite():
-        raise InvalidFilter(f"{value!r} is not a {kind}; expected a finite Decimal")
-    scaled = exact.scaleb(kind.scale, _EXACT)
-    if scaled != (whole := scaled.to_integral_value()):
-        raise InvalidFilter(f"{value!r} has more than {kind.scale} decimals, which {kind} cannot hold")
-    return int(whole)
+    if not isinstance(value, numbers.Integral | decimal.Decimal) or isinstance(value, bool):
+        raise InvalidFilter(f"{shown(value)} is not a {kind}; expected Decimal or int")
+    if isinstance(value, numbers.Integral):
+        return int(value) * 10**kind.scale
+    if not value.is_finite():
+        raise InvalidFilter(f"{shown(value)} is not a {kind}; expected a finite Decimal")
+    if not value:
+        return 0
+    if value.adjusted() > 38:
+        raise _outside(kind, value)
+    sign, digits, exponent = value.as_tuple()
+    significant = "".join(map(str, digits)).rstrip("0")
+    shift = int(exponent) + len(digits) - len(significant) + kind.scale
+    if shift < 0:
+        raise InvalidFilter(f"{shown(value)} has more than {kind.scale} decimals, which {kind} cannot hold")
+    return int(10**shift) * int(significant) * (-1 if sign else 1)
 
 
 def _moment(kind: ValueType, place: int) -> Any:

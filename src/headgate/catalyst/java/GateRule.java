@@ -1,0 +1,62 @@
+package headgate;
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.classic.SparkSession;
+
+/**
+ * Hands each optimized plan that has a join to Python, and takes back the narrowed plan.
+ *
+ * Any failure leaves the plan as it was, except a cancellation by the user, which must end the query.
+ */
+public class GateRule extends Rule {
+  private final SparkSession session;
+  private final scala.Function1 rewrite;
+  private final ThreadLocal finished = new ThreadLocal();
+  private volatile LogicalPlan lastSeen;
+  private volatile long seen;
+  private volatile long failures;
+  private volatile String lastFailure;
+  private volatile boolean closed;
+
+  public GateRule(SparkSession session, scala.Function1 rewrite) {
+    super();
+    this.session = session;
+    this.rewrite = rewrite;
+  }
+
+  public TreeNode apply(TreeNode plan) {
+    // the batch runs to a fixed point: a plan that was just returned from here is done
+    if (closed || plan == finished.get()) return plan;
+    LogicalPlan logical = (LogicalPlan) plan;
+    lastSeen = logical;
+    seen++;
+    if (!logical.containsPattern(TreePattern$.MODULE$.JOIN()) || logical.isStreaming() || !enabled()) return plan;
+    QueryContext context = new QueryContext(session, logical);
+    TreeNode result = plan;
+    try {
+      Object rewritten = rewrite.apply(context);
+      if (rewritten instanceof LogicalPlan) result = (LogicalPlan) rewritten;
+    } catch (Throwable failure) {
+      failures++;
+      lastFailure = failure.toString();
+      if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
+    }
+    if (context.cancelled != null) Sneaky.raise(context.cancelled);
+    finished.set(result);
+    return result;
+  }
+
+  private boolean enabled() {
+    return !"false".equals(session.sessionState().conf().getConfString("spark.headgate.enabled", "true"));
+  }
+
+  public void close() { closed = true; }
+  public LogicalPlan lastSeen() { return lastSeen; }
+  public long seen() { return seen; }
+  public long failures() { return failures; }
+  public String lastFailure() { return lastFailure; }
+  public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan); }
+}

@@ -1,0 +1,50 @@
+package headgate;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/** One query on its way through Headgate: its plan, its nodes by number, its file listings and its collected builds. */
+public class QueryContext {
+  public final SparkSession session;
+  public final LogicalPlan plan;
+  public final Properties localProperties;
+  public final List nodes = new ArrayList();
+  public final Map listings = new HashMap();
+  public final List builds = new ArrayList();
+  public volatile Throwable cancelled;
+
+  public QueryContext(SparkSession session, LogicalPlan plan) {
+    this.session = session;
+    this.plan = plan;
+    this.localProperties = session.sparkContext().getLocalProperties();
+  }
+
+  public LogicalPlan node(int id) { return (LogicalPlan) nodes.get(id); }
+
+  /** The plan and its settings as JSON, in one call: walking it node by node from Python is slower by far. */
+  public String read() throws Exception { return new PlanReader(this).read(); }
+
+  /** The files of one scan as JSON. */
+  public String listFiles(int id) throws Exception {
+    FileListing listing = new FileListing((LogicalRelation) node(id));
+    listings.put(Integer.valueOf(id), listing);
+    return listing.toJson();
+  }
+
+  public FileListing listing(int id) { return (FileListing) listings.get(Integer.valueOf(id)); }
+
+  /** Runs build sides (JSON) side by side; returns one packed block of partial domains and sizes. */
+  public byte[] collect(String requestJson) throws Exception { return new Builds(this).run(requestJson); }
+
+  /** The plan with all edits (JSON) made. */
+  public LogicalPlan write(String editsJson) throws Exception { return new PlanWriter(this, editsJson).write(0); }
+
+  /** One setting of the session, or null. */
+  public String setting(String key) { return session.sessionState().conf().getConfString(key, null); }
+}

@@ -1,0 +1,37 @@
+"""Turn the domain of a build column into the domain of a probe column that is compared with it.
+
+    build holds {3, 7}      probe =  build  ->  {3, 7}         probe <=> build  ->  {3, 7} or NULL
+                            probe <  build  ->  below 7        probe >   build  ->  above 3
+                            probe <= build  ->  7 and below    probe >=  build  ->  3 and above
+
+A probe row matters when it matches some build row, so ``<`` needs only the largest build value and ``>`` the smallest.
+Soundness: NULL compares with nothing, and only ``<=>`` lets it in. NaN is above every number, as in Spark.
+"""
+
+from __future__ import annotations
+
+from headgate.domain.domain import Domain
+from headgate.domain.intervals import Intervals, up_from, up_to
+from headgate.domain.values import from_intervals, is_empty, is_full
+from headgate.errors import InvalidFilter
+
+COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=")
+
+
+def applied(op: str, domain: Domain) -> Domain:
+    """Return the probe values for which ``probe op build`` may hold, where ``domain`` holds the build values.
+
+    >>> applied("<", Domain.of("int", [3, 7])) == Domain.range("int", high=7, high_inclusive=False)
+    True
+    """
+    if op not in COMPARISONS:
+        raise InvalidFilter(f"{op!r} is not one of {', '.join(COMPARISONS)}")
+    if op in ("=", "<=>") or is_empty(domain.values) or is_full(domain.values):
+        return domain.with_null(op == "<=>")
+    return Domain(from_intervals(domain.type, _reach(op, domain.span().values.intervals())))
+
+
+def _reach(op: str, span: Intervals) -> Intervals:
+    if op in ("<", "<="):
+        return up_to(span.kind, span.highs[0], inclusive=op == "<=")
+    return up_from(span.kind, span.lows[0], inclusive=op == ">=")
