@@ -1,6 +1,35 @@
-"""Dynamic filtering for Apache Spark, in Python: read only the rows that can still matter."""
+"""Dynamic filtering for Apache Spark, in Python: read only the rows that can still matter.
+
+    import headgate
+
+    gate = headgate.enable(spark)      # every query of this session
+    headgate.explain(df)               # the plan with its dynamic filters, and why not where not
+    headgate.report(spark)             # what the last query left unread
+    headgate.disable(spark)
+"""
 
 from headgate import domain, filters, prune
+from headgate.api import disable, enable, explain, filtered, report
+from headgate.errors import BadInput, HeadgateError, InvalidFilter, InvalidSetting, UnsupportedSession
+from headgate.observe import QueryReport
+from headgate.session import Gate
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "domain", "filters", "prune"]
+__all__ = [
+    "BadInput",
+    "Gate",
+    "HeadgateError",
+    "InvalidFilter",
+    "InvalidSetting",
+    "QueryReport",
+    "UnsupportedSession",
+    "__version__",
+    "disable",
+    "domain",
+    "enable",
+    "explain",
+    "filtered",
+    "filters",
+    "prune",
+    "report",
+]

@@ -5,18 +5,20 @@ Start with `Domain` (one column) and `TupleDomain` (several); `DomainBuilder` ma
 
 from headgate.domain.binary import decode_binary, encode_binary
 from headgate.domain.bloom import BloomBits
-from headgate.domain.builder import DomainBuilder, Limits, MemoryBudget
+from headgate.domain.builder import DomainBuilder, MemoryBudget
 from headgate.domain.codec import decode_json, encode_json
 from headgate.domain.coerce import coerce, loses_nothing
-from headgate.domain.comparison import applied
+from headgate.domain.comparison import Comparison, applied, onto_probe
 from headgate.domain.domain import Domain, Kind, describe, union_all
+from headgate.domain.limits import Limits, within
 from headgate.domain.statistics import ColumnStatistics, Verdict
-from headgate.domain.tuples import TupleDomain, column_wise_union
+from headgate.domain.tuples import TupleDomain, column_wise_union, strict_union
 from headgate.domain.types import ValueType, decimal_type, value_type
 
 __all__ = [
     "BloomBits",
     "ColumnStatistics",
+    "Comparison",
     "Domain",
     "DomainBuilder",
     "Kind",
@@ -35,6 +37,9 @@ __all__ = [
     "encode_binary",
     "encode_json",
     "loses_nothing",
+    "onto_probe",
+    "strict_union",
     "union_all",
     "value_type",
+    "within",
 ]

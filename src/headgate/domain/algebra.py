@@ -9,11 +9,13 @@ Exact kinds combine exactly, whatever their kinds. With a bloom the result may o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
 from headgate.domain.bitmap import IdBitmap
-from headgate.domain.intervals import Intervals
+from headgate.domain.hashing import xxhash64
+from headgate.domain.intervals import Intervals, bounds_at
 from headgate.domain.values import (
     Bitmap,
     Bloom,
@@ -42,23 +44,27 @@ def union(a: ValueSet, b: ValueSet) -> ValueSet:
             return from_places(a.kind, np.concatenate((a.places, b.places)))
         case Bitmap(), Bitmap():
             return from_ids(a.kind, a.ids.union(b.ids))
-        case (Bitmap(), Discrete()) | (Discrete(), Bitmap()):
-            return from_ids(a.kind, _as_ids(a).union(_as_ids(b)))
-        case Bloom(), Bloom() if a.bits.same_shape(b.bits):
+        case Bitmap(), Discrete():
+            return from_ids(a.kind, a.ids.union(IdBitmap.of(b.places)))
+        case Discrete(), Bitmap():
+            return from_ids(a.kind, IdBitmap.of(a.places).union(b.ids))
+        case Bloom(), Bloom() if a.bits.folds_with(b.bits):
             return from_bloom(a.kind, a.bits.union(b.bits), a.held.union(b.held))
+        case (Bloom(), Discrete() | Bitmap()):
+            return _with_members(a, b)
+        case (Discrete() | Bitmap(), Bloom()):
+            return _with_members(b, a)
     return from_intervals(a.kind, a.intervals().union(b.intervals()))
 
 
 def union_all(sets: Sequence[ValueSet]) -> ValueSet:
-    """Return the values in any of the sets; many discrete sets are merged in one sort."""
-    discrete = [s for s in sets if isinstance(s, Discrete)]
-    rest = [s for s in sets if not isinstance(s, Discrete)]
-    if discrete:
-        rest.append(from_places(discrete[0].kind, np.concatenate([s.places for s in discrete])))
-    result = rest[0]
-    for other in rest[1:]:
-        result = union(result, other)
-    return result
+    """Return the values in any of the sets; many discrete sets, and many ranges, are merged in one sort."""
+    kind = sets[0].kind
+    rest: list[ValueSet] = [s for s in sets if not isinstance(s, Discrete | Ranges)]
+    if discrete := [s for s in sets if isinstance(s, Discrete)]:
+        rest.append(from_places(kind, np.concatenate([s.places for s in discrete])))
+    rest.append(from_intervals(kind, Intervals.union_of(kind, [s.held for s in sets if isinstance(s, Ranges)])))
+    return reduce(union, rest)
 
 
 def intersect(a: ValueSet, b: ValueSet) -> ValueSet:
@@ -74,9 +80,9 @@ def intersect(a: ValueSet, b: ValueSet) -> ValueSet:
             return from_places(a.kind, b.places[a.contains(b.places)])
         case Bitmap(), Bitmap():
             return from_ids(a.kind, a.ids.intersect(b.ids))
-        case Bitmap(), _:
+        case Bitmap(), Ranges() | Bloom():
             return _keep_ids(a, b)
-        case _, Bitmap():
+        case Ranges() | Bloom(), Bitmap():
             return _keep_ids(b, a)
         case Bloom(), Bloom():
             return _both_blooms(a, b)
@@ -101,7 +107,14 @@ def subtract(a: ValueSet, b: ValueSet) -> ValueSet:
 
 def span(values: ValueSet) -> ValueSet:
     """Return the one range from the smallest to the largest value."""
-    return from_intervals(values.kind, values.intervals().span())
+    kind = values.kind
+    if isinstance(values, Ranges | Bloom):
+        return from_intervals(kind, values.held.span())
+    if isinstance(values, Discrete):
+        ends = bounds_at(kind, values.places[[0, -1]])
+    else:
+        ends = np.array(values.ids.ends(), dtype=np.int64)
+    return from_intervals(kind, Intervals(kind, ends[:1], ends[1:]))
 
 
 def simplify(values: ValueSet, most: int) -> ValueSet:
@@ -113,7 +126,21 @@ def simplify(values: ValueSet, most: int) -> ValueSet:
     held = values.intervals()
     if isinstance(values, Bloom | Ranges) and len(held) <= most:
         return values
+    if isinstance(values, Bloom):
+        return from_bloom(values.kind, values.bits, held.simplify(most))
     return from_intervals(values.kind, held.simplify(most))
+
+
+def covers(a: ValueSet, b: ValueSet) -> bool:
+    """Whether every value of ``b`` is surely in ``a``; of a bloom that can be said of single values only."""
+    if not isinstance(a, Bloom):
+        return is_empty(subtract(b, a))
+    match b:
+        case Discrete(places=places):
+            return bool(a.contains(places).all())
+        case Bitmap(ids=ids):
+            return bool(a.contains(ids.ids()).all())
+    return is_empty(b) or same(a, b)
 
 
 def same(a: ValueSet, b: ValueSet) -> bool:
@@ -130,11 +157,11 @@ def same(a: ValueSet, b: ValueSet) -> bool:
     return a.intervals().same_as(b.intervals())
 
 
-def _as_ids(values: ValueSet) -> IdBitmap:
-    if isinstance(values, Bitmap):
-        return values.ids
-    assert isinstance(values, Discrete)
-    return IdBitmap.of(values.places)
+def _with_members(bloom: Bloom, members: Discrete | Bitmap) -> ValueSet:
+    """Put the members of an exact set into a bloom, whose span grows to hold theirs."""
+    places = members.places if isinstance(members, Discrete) else members.ids.ids()
+    held = bloom.held.union(span(members).intervals())
+    return from_bloom(bloom.kind, bloom.bits.add(xxhash64(bloom.kind, places)), held)
 
 
 def _keep_ids(bitmap: Bitmap, other: Ranges | Bloom) -> ValueSet:

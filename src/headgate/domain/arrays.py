@@ -77,8 +77,8 @@ def axis_values(kind: ValueType, column: Any) -> tuple[Array, bool]:
 
 
 def sorted_distinct(places: Array) -> Array:
-    """Sort and deduplicate; for int64 a plain sort is several times as fast as ``numpy.unique``."""
-    ordered = np.sort(places)
+    """Sort and deduplicate; a stable sort merges what is sorted already, as places from several domains are."""
+    ordered = np.sort(places, kind="stable")
     if len(ordered) < 2:
         return ordered
     fresh = np.empty(len(ordered), dtype=bool)
@@ -121,7 +121,7 @@ def _from_arrow(kind: ValueType, column: pa.Array) -> tuple[Array, Array]:
         if kind.is_float:
             return floats_to_axis(kind, _floats(kind, column)), valid
         return _within(kind, _whole_numbers(kind, column), valid), valid
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise InvalidFilter(f"a column of {column.type} does not fit {kind}: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""Write tuple domains in a compact binary form and read them back; for bitmaps and blooms, where base64 would cost a third.
+"""Write tuple domains in a compact binary form and read them back, where base64 would cost bitmaps and blooms a third.
 
 ``HGD`` + version byte + CRC-32 of the body + a MessagePack body of the same shape as the JSON, with raw bytes where the
 JSON has base64, and int64 values little-endian. A flipped bit is refused by the checksum, never read as another domain.
@@ -11,12 +11,10 @@ import zlib
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from headgate.domain.codec import domain_to_dict, tuple_domain_from_dict
+from headgate.domain.codec import column_name, domain_to_dict, tuple_domain_from_dict
 from headgate.domain.domain import Domain
 from headgate.domain.tuples import TupleDomain
-from headgate.domain.types import Axis
 from headgate.domain.values import Bitmap, Bloom, Discrete
 from headgate.errors import InvalidFilter
 
@@ -27,8 +25,7 @@ _MAGIC = b"HGD"
 
 def encode_binary(domain: TupleDomain) -> bytes:
     """Return the binary form of a tuple domain whose columns are named by strings."""
-    columns = domain.domains
-    body = None if columns is None else {str(name): _pack(held) for name, held in columns.items()}
+    body = None if domain.domains is None else {column_name(c): _pack(held) for c, held in domain.domains.items()}
     packed = msgspec.msgpack.encode({"columnDomains": body})
     return _HEADER.pack(_MAGIC, VERSION, zlib.crc32(packed)) + packed
 
@@ -49,12 +46,12 @@ def decode_binary(data: bytes) -> TupleDomain:
         document = msgspec.msgpack.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidFilter(f"not MessagePack: {error}", "$") from error
-    return tuple_domain_from_dict(_unpack(document))
+    return tuple_domain_from_dict(document)
 
 
 def _pack(domain: Domain) -> dict[str, Any]:
     match domain.values:
-        case Discrete(places=places, kind=kind) if kind.axis is Axis.ORDINAL and not kind.is_float and not kind.is_decimal:
+        case Discrete(places=places, kind=kind) if kind.fits_bitmap and not kind.is_decimal:
             values: dict[str, Any] = {"type": "discrete", "int64": places.astype("<i8").tobytes()}
         case Bitmap(ids=ids):
             values = {"type": "bitmap", "width": ids.width, "bits": ids.to_bytes()}
@@ -63,17 +60,3 @@ def _pack(domain: Domain) -> dict[str, Any]:
         case _:
             return domain_to_dict(domain)
     return {"type": domain.type.name, "values": values, "nullAllowed": domain.null_allowed}
-
-
-def _unpack(document: Any) -> Any:
-    """Turn packed int64 values back into the list that the JSON has."""
-    columns = document.get("columnDomains") if isinstance(document, dict) else None
-    for name, held in columns.items() if isinstance(columns, dict) else ():
-        values = held.get("values") if isinstance(held, dict) else None
-        if isinstance(values, dict) and "int64" in values:
-            packed = values.pop("int64")
-            if not isinstance(packed, bytes) or len(packed) % 8:
-                raise InvalidFilter("expected a multiple of 8 bytes", f"$.columnDomains.{name}.values.int64")
-            listed = np.frombuffer(packed, dtype="<i8").tolist()
-            values["values"] = [bool(v) for v in listed] if held.get("type") == "boolean" else listed
-    return document

@@ -1,8 +1,8 @@
 """Hold a bloom filter in the very bytes that Spark's ``BloomFilterMightContain`` reads.
 
 A member is put in by its ``xxhash64``, as Spark's ``bloom_filter_agg(xxhash64(column))`` does, so either side may build
-the filter and either side may ask it. The format is version 1 of Spark's sketch library, which every Spark 3 and 4 reads:
-big-endian ``version=1, hash functions, words`` and then the words.
+the filter and either side may ask it. The format is version 1 of Spark's sketch library, which every Spark 3 and 4
+reads: big-endian ``version=1, hash functions, words`` and then the words.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class BloomBits:
 
     def __post_init__(self) -> None:
         if not 1 <= self.hash_functions <= MAX_HASH_FUNCTIONS:
-            raise InvalidFilter(f"a bloom filter has 1 to {MAX_HASH_FUNCTIONS} hash functions, not {self.hash_functions}")
+            raise InvalidFilter(
+                f"a bloom filter has 1 to {MAX_HASH_FUNCTIONS} hash functions, not {self.hash_functions}"
+            )
         if self.words.dtype != np.uint64 or not len(self.words):
             raise InvalidFilter("a bloom filter needs at least one 64-bit word")
 
@@ -89,13 +91,23 @@ class BloomBits:
         """Whether the two are bit for bit equal."""
         return self.same_shape(other) and bool(np.array_equal(self.words, other.words))
 
+    def folds_with(self, other: BloomBits) -> bool:
+        """Whether the larger can be folded onto the smaller: bit ``p`` of one is bit ``p % size`` of the other."""
+        small, large = sorted((len(self.words), len(other.words)))
+        return self.hash_functions == other.hash_functions and large % small == 0
+
     def union(self, other: BloomBits) -> BloomBits:
-        """Return a filter of both; the shapes must be the same."""
-        return BloomBits(self.hash_functions, self.words | other.words)
+        """Return a filter of both, as large as the smaller one; see ``folds_with``."""
+        size = min(len(self.words), len(other.words))
+        return BloomBits(self.hash_functions, self._folded(size) | other._folded(size))
 
     def intersect(self, other: BloomBits) -> BloomBits:
         """Return a filter of what is in both; the shapes must be the same."""
         return BloomBits(self.hash_functions, self.words & other.words)
+
+    def _folded(self, size: int) -> Array:
+        folded: Array = np.bitwise_or.reduce(self.words.reshape(-1, size), axis=0)
+        return folded
 
     def _positions(self, hashes: Array) -> list[Array]:
         size = np.int64(len(self.words) * 64)

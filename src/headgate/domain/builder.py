@@ -1,19 +1,11 @@
-"""Build a domain from a column in one pass, with bounded memory: set, then bitmap, then bloom and range, then range.
+"""Build a domain from a column in one pass, with bounded memory.
 
-The builder starts with an exact set. When a limit is passed it keeps what it has seen in the next cheaper form; nothing
-seen is ever forgotten, so the result always holds every value added.
-
-    set        up to ``max_distinct`` values (the limit itself is still a set) and ``max_bytes``
-    bitmap     whole numbers, while its bytes stay within ``max_bytes``
-    bloom      with the range of the values, while at most half of its bits are set
-    range      smallest to largest
-    ALL        when ranges are switched off or the memory budget is gone
+The builder starts with an exact set. When a limit is passed, or the memory budget is gone, it keeps what it has seen in
+the next cheaper form (see `limits`); nothing seen is ever forgotten, so the result always holds every value added.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import IntEnum
 from threading import Lock
 from typing import Any
 
@@ -21,28 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.domain.arrays import Array, axis_column, empty_places, sorted_distinct
-from headgate.domain.bitmap import IdBitmap
-from headgate.domain.bloom import BloomBits
+from headgate.domain import algebra
+from headgate.domain.arrays import Array, axis_column
 from headgate.domain.domain import Domain
-from headgate.domain.hashing import xxhash64
-from headgate.domain.intervals import Intervals, bounds_at
+from headgate.domain.limits import Limits, cheaper, fits
 from headgate.domain.types import ValueType, value_type
-from headgate.domain.values import Discrete, from_bloom, from_ids, from_intervals, from_places
+from headgate.domain.values import Bloom, Ranges, ValueSet, from_places, is_full, no_values
 from headgate.errors import InvalidFilter
 
 _CHUNK = 1 << 18
-_BLOOM_BITS_PER_ITEM = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How large a domain may grow before it is kept in a cheaper form (DESIGN: spark.headgate.*)."""
-
-    max_distinct: int = 10_000
-    max_bytes: int = 10 * 1024 * 1024
-    ranges: bool = True
-    bloom_items: int = 1_000_000
 
 
 class MemoryBudget:
@@ -65,16 +44,10 @@ class MemoryBudget:
             return True
 
 
-class _Stage(IntEnum):
-    SET = 0
-    BITMAP = 1
-    BLOOM = 2
-    RANGE = 3
-    ALL = 4
-
-
 class DomainBuilder:
     """Collect the values of one column. Not thread-safe: one builder per task, merged afterwards.
+
+    Memory taken from the budget is given back by ``build`` or ``close``, or at the end of a ``with`` block.
 
     >>> builder = DomainBuilder("bigint")
     >>> builder.add(np.array([3, 1, 3]))
@@ -82,27 +55,28 @@ class DomainBuilder:
     [1, 3]
     """
 
-    def __init__(
-        self, kind: ValueType | str, limits: Limits | None = None, budget: MemoryBudget | None = None
-    ) -> None:
+    def __init__(self, kind: ValueType | str, limits: Limits | None = None, budget: MemoryBudget | None = None) -> None:
         self._kind = value_type(kind) if isinstance(kind, str) else kind
         self._limits, self._budget = limits or Limits(), budget
-        self._stage, self._held = _Stage.SET, 0
-        self._places = empty_places(self._kind)
-        self._ids: IdBitmap | None = None
-        self._bloom: BloomBits | None = None
-        self._span = Intervals.none(self._kind)
-        self._null = self._built = False
+        self._values: ValueSet = no_values(self._kind)
+        self._held = 0
+        self._null = self._gave_up = self._closed = False
+
+    def __enter__(self) -> DomainBuilder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def add(self, column: Any) -> None:
         """Take in an Arrow or NumPy column, in any order, NULLs included."""
-        if self._built:
+        if self._closed:
             raise InvalidFilter("this builder has built its domain; start a new one")
         for chunk in _chunks(column):
             places, valid = axis_column(self._kind, chunk)
             if not valid.all():
                 self._null, places = True, places[valid]
-            if len(places) and self._stage is not _Stage.ALL:
+            if len(places) and not self._gave_up:
                 self._take(places)
 
     def add_nulls(self) -> None:
@@ -110,83 +84,28 @@ class DomainBuilder:
         self._null = True
 
     def build(self) -> Domain:
-        """Return the domain of everything added, NULL allowed when one was seen, and free the memory."""
-        domain = self._result()
-        self._built = True
-        self._reserve(0)
+        """Return the domain of everything added, NULL allowed when one was seen, and give the memory back."""
+        if self._closed:
+            raise InvalidFilter("this builder has built its domain; start a new one")
+        domain = Domain.all(self._kind) if self._gave_up else Domain(self._values, self._null)
+        self.close()
         return domain
 
-    def _result(self) -> Domain:
-        kind = self._kind
-        match self._stage:
-            case _Stage.SET:
-                return Domain(from_places(kind, self._places), self._null)
-            case _Stage.BITMAP:
-                assert self._ids is not None
-                return Domain(from_ids(kind, self._ids), self._null)
-            case _Stage.BLOOM:
-                assert self._bloom is not None
-                return Domain(from_bloom(kind, self._bloom, self._span), self._null)
-            case _Stage.RANGE:
-                return Domain(from_intervals(kind, self._span), self._null)
-        return Domain.all(kind)
+    def close(self) -> None:
+        """Give the memory back; closing twice is harmless."""
+        self._closed, self._values = True, no_values(self._kind)
+        self._reserve(0)
 
     def _take(self, places: Array) -> None:
-        match self._stage:
-            case _Stage.SET:
-                self._places = sorted_distinct(np.concatenate((self._places, places)))
-            case _Stage.BITMAP:
-                assert self._ids is not None
-                self._ids = self._ids.union(IdBitmap.of(places))
-            case _Stage.BLOOM:
-                assert self._bloom is not None
-                self._bloom = self._bloom.add(xxhash64(self._kind, places))
-                self._widen(places)
-            case _Stage.RANGE:
-                self._widen(places)
-        while not self._fits():
-            self._degrade()
-
-    def _fits(self) -> bool:
-        limits = self._limits
-        match self._stage:
-            case _Stage.SET:
-                size = Discrete(self._kind, self._places).nbytes
-                fits = len(self._places) <= limits.max_distinct and size <= limits.max_bytes
-            case _Stage.BITMAP:
-                assert self._ids is not None
-                size = len(self._ids.to_bytes())
-                fits = size <= limits.max_bytes
-            case _Stage.BLOOM:
-                assert self._bloom is not None
-                size, fits = self._bloom.nbytes, self._bloom.fill <= 0.5
-            case _Stage.RANGE:
-                size, fits = 64, limits.ranges
-            case _:
-                size, fits = 0, True
-        return fits and self._reserve(size)
-
-    def _degrade(self) -> None:
-        seen = self._ids.ids() if self._ids is not None else self._places
-        self._places, self._ids = empty_places(self._kind), None
-        bits = min(self._limits.max_bytes * 8, max(self._limits.bloom_items, len(seen)) * _BLOOM_BITS_PER_ITEM)
-        if self._stage is _Stage.SET and self._kind.fits_bitmap:
-            self._stage, self._ids = _Stage.BITMAP, IdBitmap.of(seen)
-        elif self._stage < _Stage.BLOOM and bits >= 64:
-            empty = BloomBits.sized_for(max(1, bits // _BLOOM_BITS_PER_ITEM), bits)
-            self._stage, self._bloom = _Stage.BLOOM, empty.add(xxhash64(self._kind, seen))
-            self._widen(seen)
-        elif self._stage < _Stage.RANGE:
-            self._stage, self._bloom = _Stage.RANGE, None
-            self._widen(seen)
-        else:
-            self._stage, self._span = _Stage.ALL, Intervals.none(self._kind)
-
-    def _widen(self, places: Array) -> None:
-        if len(places):
-            ends = np.array([places.min(), places.max()], dtype=places.dtype)
-            ends = bounds_at(self._kind, ends)
-            self._span = self._span.union(Intervals.merge(self._kind, ends[:1], ends[1:])).span()
+        values = algebra.union(self._values, from_places(self._kind, places))
+        if isinstance(values, Ranges):
+            values = Ranges(self._kind, values.held.span())
+        elif isinstance(values, Bloom):
+            values = Bloom(self._kind, values.bits, values.held.span())
+        while not (fits(values, self._limits) and self._reserve(0 if self._gave_up else values.nbytes)):
+            values = cheaper(values, self._limits)
+            self._gave_up = is_full(values)
+        self._values = values
 
     def _reserve(self, wanted: int) -> bool:
         if self._budget is None:

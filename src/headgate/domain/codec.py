@@ -8,6 +8,7 @@ The form is the one that Presto uses, with the version and the column type added
 ``columnDomains`` is ``null`` for NONE and ``{}`` for ALL. Value sets are ``none``, ``all``, ``discrete``, ``range``,
 ``bitmap`` and ``bloom``. Dates are days and timestamps microseconds since 1970, decimals are text, binary is base64.
 Malformed input raises `InvalidFilter` with the path of the bad field; it is never read as a wider or narrower domain.
+A field that is unknown, given twice or null where it may only be left out is malformed too.
 """
 
 from __future__ import annotations
@@ -15,39 +16,69 @@ from __future__ import annotations
 import base64
 import binascii
 import decimal
+import json
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+import re
+from collections.abc import Callable, Mapping, Set
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
 
 from headgate.domain.bitmap import IdBitmap
 from headgate.domain.bloom import BloomBits
-from headgate.domain.domain import Domain, union_all
-from headgate.domain.intervals import Cut
+from headgate.domain.domain import Domain
+from headgate.domain.intervals import Cut, Intervals, make_interval
 from headgate.domain.tuples import TupleDomain
-from headgate.domain.types import BINARY, Axis, ValueType, axis_to_float, from_axis, to_axis, value_type
-from headgate.domain.values import Bitmap, Bloom, Discrete, ValueSet, from_ids, is_empty, is_full
+from headgate.domain.types import (
+    BINARY,
+    BOOLEAN,
+    Axis,
+    ValueType,
+    axis_to_float,
+    from_axis,
+    shown,
+    to_axis,
+    value_type,
+)
+from headgate.domain.values import (
+    Bitmap,
+    Bloom,
+    Discrete,
+    ValueSet,
+    all_values,
+    from_bloom,
+    from_ids,
+    from_intervals,
+    from_places,
+    is_empty,
+    is_full,
+    no_values,
+)
 from headgate.errors import InvalidFilter
 
 T = TypeVar("T")
 VERSION = 1
 _FLOAT_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_DECIMAL = re.compile(r"-?[0-9]{1,39}(\.[0-9]{1,38})?")
 
 
 def encode_json(domain: TupleDomain) -> bytes:
     """Return the JSON of a tuple domain whose columns are named by strings."""
-    columns = domain.domains
-    body = None if columns is None else {str(name): domain_to_dict(held) for name, held in columns.items()}
+    body = (
+        None if domain.domains is None else {column_name(c): domain_to_dict(held) for c, held in domain.domains.items()}
+    )
     return msgspec.json.encode({"version": VERSION, "columnDomains": body})
 
 
 def decode_json(data: bytes | str, types: Mapping[str, ValueType] | None = None) -> TupleDomain:
     """Read the JSON of a tuple domain; ``types`` gives the column types where the JSON leaves them out."""
     try:
-        document = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        text = data if isinstance(data, str) else bytes(data).decode()
+        document = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+    except InvalidFilter:
+        raise
+    except (ValueError, RecursionError) as error:
         raise InvalidFilter(f"not JSON: {error}", "$") from error
     return tuple_domain_from_dict(document, types)
 
@@ -55,16 +86,19 @@ def decode_json(data: bytes | str, types: Mapping[str, ValueType] | None = None)
 def tuple_domain_from_dict(document: Any, types: Mapping[str, ValueType] | None = None) -> TupleDomain:
     """Read a tuple domain from decoded JSON."""
     fields = _fields(document, "$", required={"columnDomains"}, optional={"version"})
-    if (version := fields.get("version", VERSION)) != VERSION or isinstance(version, bool):
-        raise InvalidFilter(f"version {version!r} is not known; expected {VERSION}", "$.version")
+    if (version := fields.get("version", VERSION)) != VERSION or type(version) is not int:
+        raise InvalidFilter(f"version {shown(version)} is not known; expected {VERSION}", "$.version")
     columns = fields["columnDomains"]
     if columns is None:
         return TupleDomain.none()
     if not isinstance(columns, dict):
-        raise InvalidFilter(f"expected an object or null, got {_shown(columns)}", "$.columnDomains")
+        raise InvalidFilter(f"expected an object or null, got {shown(columns)}", "$.columnDomains")
     known = types or {}
     return TupleDomain(
-        {name: domain_from_dict(held, f"$.columnDomains.{name}", known.get(name)) for name, held in columns.items()}
+        {
+            column_name(name): domain_from_dict(held, f"$.columnDomains.{name}", known.get(name))
+            for name, held in columns.items()
+        }
     )
 
 
@@ -84,8 +118,11 @@ def domain_from_dict(document: Any, path: str, kind: ValueType | None = None) ->
     if kind is None:
         raise InvalidFilter("the type of the column is missing", f"{path}.type")
     if not isinstance(fields["nullAllowed"], bool):
-        raise InvalidFilter(f"expected true or false, got {_shown(fields['nullAllowed'])}", f"{path}.nullAllowed")
-    return _values_from_dict(fields["values"], kind, f"{path}.values").with_null(fields["nullAllowed"])
+        raise InvalidFilter(f"expected true or false, got {shown(fields['nullAllowed'])}", f"{path}.nullAllowed")
+    return Domain(_values_from_dict(fields["values"], kind, f"{path}.values"), fields["nullAllowed"])
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
 
 
 def _values_to_dict(values: ValueSet) -> dict[str, Any]:
@@ -125,12 +162,12 @@ def _bound_to_json(kind: ValueType, bound: Any) -> dict[str, Any]:
 
 def _places_to_json(kind: ValueType, places: list[Any]) -> list[Any]:
     if kind.is_float:
-        return [_float_to_json(axis_to_float(place)) for place in places]
+        return [_float_to_json(axis_to_float(kind, place)) for place in places]
     if kind.is_decimal:
         return [format(from_axis(kind, place), "f") for place in places]
     if kind is BINARY:
         return [base64.b64encode(place).decode() for place in places]
-    return [bool(place) for place in places] if kind.name == "boolean" else places
+    return [bool(place) for place in places] if kind is BOOLEAN else places
 
 
 def _float_to_json(value: float) -> float | str:
@@ -139,132 +176,180 @@ def _float_to_json(value: float) -> float | str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _values_from_dict(document: Any, kind: ValueType, path: str) -> Domain:
-    readers: dict[str, Callable[[dict[str, Any], ValueType, str], Domain]] = {
-        "none": _read_none,
-        "all": _read_all,
-        "discrete": _read_discrete,
-        "range": _read_ranges,
-        "bitmap": _read_bitmap,
-        "bloom": _read_bloom,
-    }
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def _values_from_dict(document: Any, kind: ValueType, path: str) -> ValueSet:
     if not isinstance(document, dict) or not isinstance(document.get("type"), str):
-        raise InvalidFilter(f"expected an object with a type, got {_shown(document)}", path)
-    if (reader := readers.get(document["type"])) is None:
-        raise InvalidFilter(f"{document['type']!r} is not one of {', '.join(readers)}", f"{path}.type")
+        raise InvalidFilter(f"expected an object with a type, got {shown(document)}", path)
+    if (reader := _READERS.get(document["type"])) is None:
+        raise InvalidFilter(f"{shown(document['type'])} is not one of {', '.join(_READERS)}", f"{path}.type")
     return reader(document, kind, path)
 
 
-def _read_none(document: dict[str, Any], kind: ValueType, path: str) -> Domain:
+def _read_none(document: Any, kind: ValueType, path: str) -> ValueSet:
     _fields(document, path, required={"type"})
-    return Domain.none(kind)
+    return no_values(kind)
 
 
-def _read_all(document: dict[str, Any], kind: ValueType, path: str) -> Domain:
+def _read_all(document: Any, kind: ValueType, path: str) -> ValueSet:
     _fields(document, path, required={"type"})
-    return Domain.not_null(kind)
+    return all_values(kind)
 
 
-def _read_discrete(document: dict[str, Any], kind: ValueType, path: str) -> Domain:
+def _read_discrete(document: Any, kind: ValueType, path: str) -> ValueSet:
+    if "int64" in document:
+        return _read_packed(document, kind, path)
     listed = _listed(_fields(document, path, required={"type", "values"})["values"], f"{path}.values")
-    if kind.axis is Axis.ORDINAL and not kind.is_float and not kind.is_decimal and set(map(type, listed)) == {int}:
-        try:  # the common case, whole numbers, without a Python call for each
-            if kind.name != "boolean" and kind.low <= min(listed) and max(listed) <= kind.high:
-                return _domain_of_whole_numbers(kind, listed)
-        except (OverflowError, ValueError):
-            pass
-    return Domain.of(kind, [_value(item, kind, f"{path}.values[{i}]") for i, item in enumerate(listed)])
+    if _is_whole(kind) and set(map(type, listed)) == {int} and kind.low <= min(listed) and max(listed) <= kind.high:
+        return from_places(kind, np.array(listed, dtype=np.int64))  # without a call for each
+    places = np.empty(len(listed), dtype=np.int64 if kind.axis is Axis.ORDINAL else object)
+    for i, item in enumerate(listed):
+        try:
+            places[i] = _place(item, kind)
+        except InvalidFilter as error:
+            raise InvalidFilter(str(error), f"{path}.values[{i}]") from error
+    return from_places(kind, places)
 
 
-def _domain_of_whole_numbers(kind: ValueType, listed: list[int]) -> Domain:
-    return Domain.of_array(kind, np.array(listed, dtype=np.int64))
+def _read_packed(document: Any, kind: ValueType, path: str) -> ValueSet:
+    """Read whole numbers as the binary form has them: eight bytes each, little-endian."""
+    packed = _fields(document, path, required={"type", "int64"})["int64"]
+    if not isinstance(packed, bytes) or len(packed) % 8 or not (_is_whole(kind) or kind is BOOLEAN):
+        raise InvalidFilter("expected a multiple of 8 bytes, in a column of whole numbers", f"{path}.int64")
+    places = np.frombuffer(packed, dtype="<i8").astype(np.int64)
+    if len(places) and (places.min() < kind.low or places.max() > kind.high):
+        raise InvalidFilter(f"the values are not all within {kind}", f"{path}.int64")
+    return from_places(kind, places)
 
 
-def _read_ranges(document: dict[str, Any], kind: ValueType, path: str) -> Domain:
-    listed = _listed(_fields(document, path, required={"type", "ranges"})["ranges"], f"{path}.ranges")
-    parts = [_read_range(item, kind, f"{path}.ranges[{i}]") for i, item in enumerate(listed)]
-    return union_all(parts) if parts else Domain.none(kind)
+def _is_whole(kind: ValueType) -> bool:
+    return kind.fits_bitmap and not kind.is_decimal and kind is not BOOLEAN
 
 
-def _read_range(document: Any, kind: ValueType, path: str) -> Domain:
-    fields = _fields(document, path, required=set(), optional={"low", "high"})
-    low, low_inclusive = _bound(fields.get("low"), kind, f"{path}.low", "ABOVE")
-    high, high_inclusive = _bound(fields.get("high"), kind, f"{path}.high", "BELOW")
-    held = Domain.range(kind, low, high, low_inclusive=low_inclusive, high_inclusive=high_inclusive)
-    if held.is_none:
+def _read_ranges(document: Any, kind: ValueType, path: str) -> ValueSet:
+    fields = _fields(document, path, required={"type", "ranges"})
+    return from_intervals(kind, _read_intervals(fields["ranges"], kind, f"{path}.ranges"))
+
+
+def _read_intervals(document: Any, kind: ValueType, path: str) -> Intervals:
+    parts = [_read_interval(item, kind, f"{path}[{i}]") for i, item in enumerate(_listed(document, path))]
+    return Intervals.union_of(kind, parts)
+
+
+def _read_interval(document: Any, kind: ValueType, path: str) -> Intervals:
+    fields = _fields(document, path, required=frozenset(), optional={"low", "high"})
+    low, low_inclusive = _bound(fields, "low", "ABOVE", kind, path)
+    high, high_inclusive = _bound(fields, "high", "BELOW", kind, path)
+    held = make_interval(kind, low, high, low_inclusive=low_inclusive, high_inclusive=high_inclusive)
+    if not len(held):
         raise InvalidFilter("the range holds nothing: its low end is above its high end", path)
     return held
 
 
-def _bound(document: Any, kind: ValueType, path: str, open_word: str) -> tuple[Any, bool]:
-    if document is None:
+def _bound(fields: dict[str, Any], end: str, open_word: str, kind: ValueType, path: str) -> tuple[Any, bool]:
+    if end not in fields:
         return None, True
-    fields = _fields(document, path, required={"value", "bound"})
-    if fields["bound"] not in ("EXACTLY", open_word):
-        raise InvalidFilter(f"{_shown(fields['bound'])} is not one of EXACTLY, {open_word}", f"{path}.bound")
-    return _value(fields["value"], kind, f"{path}.value"), fields["bound"] == "EXACTLY"
+    bound = _fields(fields[end], f"{path}.{end}", required={"value", "bound"})
+    if bound["bound"] not in ("EXACTLY", open_word):
+        raise InvalidFilter(f"{shown(bound['bound'])} is not one of EXACTLY, {open_word}", f"{path}.{end}.bound")
+    return _at(f"{path}.{end}.value", lambda: _place(bound["value"], kind)), bound["bound"] == "EXACTLY"
 
 
-def _read_bitmap(document: dict[str, Any], kind: ValueType, path: str) -> Domain:
+def _read_bitmap(document: Any, kind: ValueType, path: str) -> ValueSet:
     fields = _fields(document, path, required={"type", "width", "bits"})
     if not kind.fits_bitmap:
         raise InvalidFilter(f"a bitmap holds whole numbers, not {kind}", f"{path}.type")
-    ids = _at(path + ".bits", lambda: IdBitmap.from_bytes(_raw(fields["bits"], f"{path}.bits"), fields["width"]))
-    held = ids.ids()
-    if len(held) and (held[0] < kind.low or held[-1] > kind.high):
+    if (width := fields["width"]) not in (32, 64) or type(width) is not int:
+        raise InvalidFilter(f"expected 32 or 64, got {shown(width)}", f"{path}.width")
+    ids = _at(f"{path}.bits", lambda: IdBitmap.from_bytes(_raw(fields["bits"]), width))
+    if len(ids) and not (kind.low <= ids.ends()[0] and ids.ends()[1] <= kind.high):
         raise InvalidFilter(f"the bitmap holds ids outside {kind}", f"{path}.bits")
-    return Domain(from_ids(kind, ids))
+    return from_ids(kind, ids)
 
 
-def _read_bloom(document: dict[str, Any], kind: ValueType, path: str) -> Domain:
+def _read_bloom(document: Any, kind: ValueType, path: str) -> ValueSet:
     fields = _fields(document, path, required={"type", "bits", "ranges"})
-    bits = _at(path + ".bits", lambda: BloomBits.from_spark(_raw(fields["bits"], f"{path}.bits")))
-    listed = _listed(fields["ranges"], f"{path}.ranges")
-    parts = [_read_range(item, kind, f"{path}.ranges[{i}]") for i, item in enumerate(listed)]
-    if not parts:
+    bits = _at(f"{path}.bits", lambda: BloomBits.from_spark(_raw(fields["bits"])))
+    held = _read_intervals(fields["ranges"], kind, f"{path}.ranges")
+    if not len(held):
         raise InvalidFilter("a bloom needs at least one range", f"{path}.ranges")
-    return Domain.bloom(kind, bits, union_all(parts))
+    return from_bloom(kind, bits, held)
 
 
-def _value(item: Any, kind: ValueType, path: str) -> Any:
-    """Turn a JSON value into the Python value of the column; what the type cannot hold is refused."""
-    if kind.is_float and isinstance(item, str) and item in _FLOAT_WORDS:
-        return _FLOAT_WORDS[item]
-    if kind.is_decimal:
-        item = _decimal(item, path)
+_READERS: dict[str, Callable[[Any, ValueType, str], ValueSet]] = {
+    "none": _read_none,
+    "all": _read_all,
+    "discrete": _read_discrete,
+    "range": _read_ranges,
+    "bitmap": _read_bitmap,
+    "bloom": _read_bloom,
+}
+
+
+def _place(item: Any, kind: ValueType) -> Any:
+    """Turn a JSON value into its place on the axis of the column; what the type cannot hold is refused."""
+    if kind.is_float:
+        if isinstance(item, str) and item in _FLOAT_WORDS:
+            item = _FLOAT_WORDS[item]
+        elif isinstance(item, float) and not math.isfinite(item):
+            raise InvalidFilter(f"a number too large for {kind}; infinity is written as text")
+    elif kind.is_decimal:
+        if not isinstance(item, str) or not _DECIMAL.fullmatch(item):
+            raise InvalidFilter(f"expected a decimal as text, got {shown(item)}")
+        item = decimal.Decimal(item)
     elif kind is BINARY:
-        item = _raw(item, path)
-    _at(path, lambda: to_axis(kind, item))
-    return item
+        item = _raw(item)
+    elif not isinstance(item, str | int | float):
+        raise InvalidFilter(f"{shown(item)} is not a {kind}")
+    return to_axis(kind, item)
 
 
-def _decimal(item: Any, path: str) -> decimal.Decimal:
-    try:
-        if isinstance(item, str) and len(item) <= 64:
-            return decimal.Decimal(item)
-    except decimal.InvalidOperation:
-        pass
-    raise InvalidFilter(f"expected a decimal as text, got {_shown(item)}", path)
-
-
-def _raw(item: Any, path: str) -> bytes:
+def _raw(item: Any) -> bytes:
     if isinstance(item, bytes):
         return item
     try:
-        return base64.b64decode(item, validate=True)
-    except (binascii.Error, TypeError, ValueError) as error:
-        raise InvalidFilter(f"expected base64 text, got {_shown(item)}", path) from error
+        raw = base64.b64decode(item, validate=True)
+        if base64.b64encode(raw).decode() == item:  # base64 has several spellings of some bytes; one is enough
+            return raw
+    except (binascii.Error, TypeError, ValueError):
+        pass
+    raise InvalidFilter(f"expected base64 text, got {shown(item)}")
 
 
 def _known_type(name: Any, path: str) -> ValueType:
     if not isinstance(name, str):
-        raise InvalidFilter(f"expected the name of a type, got {_shown(name)}", path)
+        raise InvalidFilter(f"expected the name of a type, got {shown(name)}", path)
     return _at(path, lambda: value_type(name))
 
 
-def _fields(document: Any, path: str, required: set[str], optional: set[str] = frozenset()) -> dict[str, Any]:  # type: ignore[assignment]
+def column_name(column: Any) -> str:
+    """Return the name of a column; only text travels."""
+    try:
+        if isinstance(column, str) and column.encode() is not None:
+            return column
+    except UnicodeEncodeError:
+        pass
+    raise InvalidFilter(f"a column is named by text, not {shown(column)}", "$.columnDomains")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its fields; which of two fields of one name was meant nobody can say."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidFilter(f"the field {shown(twice)} is given twice", "$")
+    return fields
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise InvalidFilter(f"not JSON: {word} is not a JSON number; write it as text", "$")
+
+
+def _fields(document: Any, path: str, required: Set[str], optional: Set[str] = frozenset()) -> dict[str, Any]:
     if not isinstance(document, dict):
-        raise InvalidFilter(f"expected an object, got {_shown(document)}", path)
+        raise InvalidFilter(f"expected an object, got {shown(document)}", path)
     if missing := required - document.keys():
         raise InvalidFilter("missing", f"{path}.{min(missing)}")
     if extra := document.keys() - required - optional:
@@ -274,7 +359,7 @@ def _fields(document: Any, path: str, required: set[str], optional: set[str] = f
 
 def _listed(item: Any, path: str) -> list[Any]:
     if not isinstance(item, list):
-        raise InvalidFilter(f"expected a list, got {_shown(item)}", path)
+        raise InvalidFilter(f"expected a list, got {shown(item)}", path)
     return item
 
 
@@ -283,9 +368,4 @@ def _at(path: str, read: Callable[[], T]) -> T:
     try:
         return read()
     except InvalidFilter as error:
-        raise InvalidFilter(str(error), path if not error.path else "") from error
-
-
-def _shown(item: Any) -> str:
-    text = repr(item)
-    return text if len(text) <= 60 else text[:57] + "..."
+        raise InvalidFilter(str(error), path) from error

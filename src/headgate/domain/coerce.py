@@ -7,11 +7,13 @@ what int can hold. Only casts that lose nothing have such a domain; for all othe
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from headgate.domain.arrays import Array, axis_to_floats
+from headgate.domain.arrays import Array, axis_to_floats, floats_to_axis
+from headgate.domain.bitmap import IdBitmap
 from headgate.domain.domain import Domain
 from headgate.domain.intervals import Intervals
 from headgate.domain.types import (
@@ -26,7 +28,18 @@ from headgate.domain.types import (
     axis_to_float,
     float_to_axis,
 )
-from headgate.domain.values import Bitmap, Bloom, Discrete, all_values, from_intervals, from_places, is_empty, is_full, no_values
+from headgate.domain.values import (
+    Bitmap,
+    Discrete,
+    ValueSet,
+    all_values,
+    from_ids,
+    from_intervals,
+    from_places,
+    is_empty,
+    is_full,
+    no_values,
+)
 
 _WHOLE = (TINYINT, SMALLINT, INT, BIGINT)
 
@@ -44,24 +57,28 @@ def loses_nothing(stored: ValueType, compared: ValueType) -> bool:
 
 
 def coerce(domain: Domain, stored: ValueType) -> Domain | None:
-    """Return the stored values that cast into the domain, or None where the cast loses something."""
+    """Return the stored values that cast into the domain, or None where the cast loses something.
+
+    A bloom hashes values of the compared type, so only its span carries over.
+    """
     if domain.type == stored:
         return domain
     if not loses_nothing(stored, domain.type):
         return None
-    values = domain.values
+    return Domain(_coerce_values(domain.values, stored), domain.null_allowed)
+
+
+def _coerce_values(values: ValueSet, stored: ValueType) -> ValueSet:
     if is_empty(values):
-        return Domain(no_values(stored), domain.null_allowed)
+        return no_values(stored)
     if is_full(values):
-        return Domain(all_values(stored), domain.null_allowed)
-    if isinstance(values, Discrete | Bitmap):
-        places = values.places if isinstance(values, Discrete) else values.ids.ids()
-        kept = from_places(stored, _coerce_places(domain.type, stored, places))
-        if isinstance(values, Bitmap) and isinstance(kept, Discrete) and stored.fits_bitmap:
-            return Domain.bitmap(stored, kept.places, null_allowed=domain.null_allowed)
-        return Domain(kept, domain.null_allowed)
-    assert not isinstance(values, Bloom) or len(values.held)  # a bloom hashes the compared type: only its span carries over
-    return Domain(from_intervals(stored, _coerce_intervals(stored, values.intervals())), domain.null_allowed)
+        return all_values(stored)
+    if isinstance(values, Discrete):
+        return from_places(stored, _coerce_places(values.kind, stored, values.places))
+    if isinstance(values, Bitmap):
+        places = _coerce_places(values.kind, stored, values.ids.ids())
+        return from_ids(stored, IdBitmap.of(places)) if stored.fits_bitmap else from_places(stored, places)
+    return from_intervals(stored, _coerce_intervals(stored, values.intervals()))
 
 
 def _is_exact_number(kind: ValueType) -> bool:
@@ -70,24 +87,29 @@ def _is_exact_number(kind: ValueType) -> bool:
 
 def _coerce_places(compared: ValueType, stored: ValueType, places: Array) -> Array:
     if compared.is_float:
-        floats = axis_to_floats(places)
-        if stored.is_float:
-            with np.errstate(over="ignore"):
-                same = floats.astype(np.float32).astype(np.float64) == floats
-            return places[same | np.isnan(floats)]
-        whole = np.isfinite(floats) & (floats == np.floor(floats)) & (floats >= stored.low) & (floats <= stored.high)
-        return floats[whole].astype(np.int64)
+        return _float_places(compared, stored, places)
     step = 10 ** (compared.scale - stored.scale)
     exact = places.astype(object) if compared.axis is Axis.WIDE or step > 2**62 else places
     if step > 1:
-        exact = exact[exact % step == 0] // step
-    inside = exact[(exact >= stored.low) & (exact <= stored.high)]
+        exact = exact[np.asarray(exact % step == 0, dtype=bool)] // step
+    inside: Array = exact[np.asarray((exact >= stored.low) & (exact <= stored.high), dtype=bool)]
     return inside.astype(np.int64 if stored.axis is Axis.ORDINAL else object)
 
 
+def _float_places(compared: ValueType, stored: ValueType, places: Array) -> Array:
+    floats = axis_to_floats(compared, places)
+    if stored.is_float:
+        with np.errstate(over="ignore"):
+            narrow = floats.astype(np.float32)
+        return floats_to_axis(stored, narrow[(narrow == floats) | np.isnan(floats)])
+    whole = np.isfinite(floats) & (floats == np.floor(floats)) & (floats >= stored.low) & (floats <= stored.high)
+    inside: Array = floats[whole]
+    return inside.astype(np.int64)
+
+
 def _coerce_intervals(stored: ValueType, held: Intervals) -> Intervals:
-    compared = held.kind
-    ends = [_coerce_ends(compared, stored, low, high) for low, high in zip(held.lows.tolist(), held.highs.tolist(), strict=True)]
+    pairs = zip(held.lows.tolist(), held.highs.tolist(), strict=True)
+    ends = [_coerce_ends(held.kind, stored, low, high) for low, high in pairs]
     dtype: Any = np.int64 if stored.axis is Axis.ORDINAL else object
     kept = [(low, high) for low, high in ends if low <= high]
     lows, highs = (np.array([pair[i] for pair in kept], dtype=dtype) for i in (0, 1))
@@ -95,18 +117,28 @@ def _coerce_intervals(stored: ValueType, held: Intervals) -> Intervals:
 
 
 def _coerce_ends(compared: ValueType, stored: ValueType, low: int, high: int) -> tuple[int, int]:
+    """Round the ends inwards to values that the stored type has; where there are none, the ends come out crossed."""
     if compared.is_float and stored.is_float:
-        return low, high
+        return _nearest_float(low, +1), _nearest_float(high, -1)
     if compared.is_float:
-        return _float_ends(stored, low, high)
+        return _whole_ends(compared, stored, low, high)
     step = 10 ** (compared.scale - stored.scale)
     return max(-(-low // step), stored.low), min(high // step, stored.high)
 
 
-def _float_ends(stored: ValueType, low: int, high: int) -> tuple[int, int]:
+def _nearest_float(place: int, direction: int) -> int:
+    """Return the float at a double, or the next one in a direction where that double is no float."""
+    value = axis_to_float(DOUBLE, place)
+    with np.errstate(over="ignore"):
+        narrow = float(np.float32(value))
+    passed = narrow < value if direction > 0 else narrow > value
+    return float_to_axis(FLOAT, narrow) + (direction if passed else 0)
+
+
+def _whole_ends(compared: ValueType, stored: ValueType, low: int, high: int) -> tuple[int, int]:
     """Clamp float ends to the whole numbers that a small integer type holds, then round inwards."""
-    least, most = float_to_axis(float(stored.low)), float_to_axis(float(stored.high))
+    least, most = float_to_axis(compared, float(stored.low)), float_to_axis(compared, float(stored.high))
     if low > most or high < least:
         return 1, 0
-    bottom, top = axis_to_float(max(low, least)), axis_to_float(min(high, most))
-    return int(np.ceil(bottom)), int(np.floor(top))
+    bottom, top = axis_to_float(compared, max(low, least)), axis_to_float(compared, min(high, most))
+    return math.ceil(bottom), math.floor(top)

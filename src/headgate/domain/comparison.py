@@ -10,12 +10,29 @@ Soundness: NULL compares with nothing, and only ``<=>`` lets it in. NaN is above
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.domain.coerce import coerce
 from headgate.domain.domain import Domain
 from headgate.domain.intervals import Intervals, up_from, up_to
+from headgate.domain.tuples import TupleDomain
+from headgate.domain.types import ValueType
 from headgate.domain.values import from_intervals, is_empty, is_full
 from headgate.errors import InvalidFilter
 
 COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One clause of a join, ``probe op build``; ``stored`` is the probe column's own type where the clause casts it."""
+
+    probe: Any
+    op: str
+    build: Any
+    stored: ValueType | None = None
 
 
 def applied(op: str, domain: Domain) -> Domain:
@@ -29,6 +46,25 @@ def applied(op: str, domain: Domain) -> Domain:
     if op in ("=", "<=>") or is_empty(domain.values) or is_full(domain.values):
         return domain.with_null(op == "<=>")
     return Domain(from_intervals(domain.type, _reach(op, domain.span().values.intervals())))
+
+
+def onto_probe(comparisons: Iterable[Comparison], build: Mapping[Any, Domain]) -> TupleDomain:
+    """Return what all clauses together let through on the probe side, given the domains of the build columns.
+
+    Each build column is applied on its own, before anything is combined: a column that is NULL in every build row
+    matches under ``<=>``, and must not make the others impossible. A clause whose build column has no domain, or whose
+    cast loses something, lets everything through.
+    """
+    probe: dict[Any, Domain] = {}
+    for clause in comparisons:
+        if (domain := build.get(clause.build)) is None:
+            continue
+        held: Domain | None = applied(clause.op, domain)
+        if held is not None and clause.stored is not None:
+            held = coerce(held, clause.stored)
+        if held is not None:
+            probe[clause.probe] = probe[clause.probe] & held if clause.probe in probe else held
+    return TupleDomain(probe)
 
 
 def _reach(op: str, span: Intervals) -> Intervals:

@@ -27,7 +27,7 @@ from headgate.domain.bitmap import IdBitmap
 from headgate.domain.bloom import BloomBits
 from headgate.domain.intervals import Intervals, make_interval
 from headgate.domain.statistics import ColumnStatistics, Verdict, readable_bounds
-from headgate.domain.types import FLOAT_NAN, Axis, ValueType, from_axis, to_axis, value_type
+from headgate.domain.types import Axis, ValueType, from_axis, to_axis, value_type
 from headgate.domain.values import (
     Bitmap,
     Bloom,
@@ -139,7 +139,7 @@ class Domain:
         kind = _typed(kind)
         if not kind.fits_bitmap:
             raise InvalidFilter(f"a bitmap holds whole numbers, not {kind}")
-        places, has_null = axis_values(kind, ids if hasattr(ids, "dtype") or hasattr(ids, "type") else np.asarray(ids))
+        places, has_null = axis_values(kind, ids if hasattr(ids, "__len__") else list(ids))
         return cls(from_ids(kind, IdBitmap.of(places)), null_allowed or has_null)
 
     @classmethod
@@ -238,15 +238,23 @@ class Domain:
             return Verdict.KEEP
         if rows is not None and nulls == rows:
             return Verdict.SKIP
-        if self.type.is_float and self._holds_nan():
+        if self.holds_nan():
             return Verdict.KEEP  # Parquet leaves NaN out of its statistics, so any container may hold one
         low, high, high_inclusive = readable_bounds(self.type, statistics)
         held = Domain.range(self.type, low, high, high_inclusive=high_inclusive)
+        if held.is_none:
+            return Verdict.KEEP  # the smallest value cannot be above the largest: such statistics say nothing
         matches = not is_empty(algebra.intersect(self.values, held.values))
         return Verdict.KEEP if matches else Verdict.SKIP
 
-    def _holds_nan(self) -> bool:
-        return bool(self.values.contains(_one(self.type, FLOAT_NAN))[0])
+    def covers(self, other: Domain) -> bool:
+        """Whether everything that matches there surely matches here too."""
+        _same_type(self, other)
+        return (self.null_allowed or not other.null_allowed) and algebra.covers(self.values, other.values)
+
+    def holds_nan(self) -> bool:
+        """Whether NaN matches."""
+        return self.type.is_float and bool(self.values.contains(_one(self.type, self.type.high))[0])
 
     # --- algebra ------------------------------------------------------------------------------------------------
 
@@ -313,7 +321,7 @@ def describe(domain: Domain) -> str:
     with_null = " or NULL" if domain.null_allowed else ""
     match domain.kind:
         case Kind.NONE | Kind.ALL | Kind.ONLY_NULL | Kind.NOT_NULL:
-            return domain.kind.value
+            return str(domain.kind.value)
         case Kind.SINGLE:
             return f"= {domain.listed()[0]!r}{with_null}"
         case Kind.SET | Kind.BITMAP:

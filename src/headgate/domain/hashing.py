@@ -95,8 +95,8 @@ def _hash_stripes(words: Array, length: int) -> tuple[Array, int]:
             mixed = lanes[lane] + words[:, stripe * 4 + lane] * _PRIME_2
             lanes[lane] = _rotate(mixed, 31) * _PRIME_1
     hashes = _rotate(lanes[0], 1) + _rotate(lanes[1], 7) + _rotate(lanes[2], 12) + _rotate(lanes[3], 18)
-    for lane in lanes:
-        hashes = (hashes ^ (_rotate(lane * _PRIME_2, 31) * _PRIME_1)) * _PRIME_1 + _PRIME_4
+    for ended in lanes:
+        hashes = (hashes ^ (_rotate(ended * _PRIME_2, 31) * _PRIME_1)) * _PRIME_1 + _PRIME_4
     return hashes, stripes * 4
 
 

@@ -4,12 +4,13 @@
     [1,3] [5,9]  ∩  [2,6]           =  [2,3] [5,6]
 
 On the ordinal and wide axes a bound is a number, and an open end is the number next to it.
-On the text axis the string right after ``v`` is ``v + "\\0"``, but none stands right before ``v``, so a bound is a `Cut`:
-at a value, or in the gap before it. Intervals never overlap and never touch: two that touch are one.
+On the text axis the string right after ``v`` is ``v + "\\0"``, but none stands right before ``v``, so a bound is a
+`Cut`: at a value, or in the gap before it. Intervals never overlap and never touch: two that touch are one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from headgate.domain.types import Axis, ValueType
 
 @dataclass(frozen=True, order=True, slots=True)
 class Cut:
-    """A bound on the text axis: at a value (side 0) or in the gap right before it (-1); beyond=1 is the end of all text."""
+    """A bound on the text axis: at a value (side 0) or in the gap right before it (-1); beyond=1 is past all text."""
 
     beyond: int
     value: Any
@@ -73,6 +74,14 @@ class Intervals:
         ends = np.concatenate((apart, [True]))
         return cls(kind, lows[starts], reach[ends])
 
+    @classmethod
+    def union_of(cls, kind: ValueType, parts: Sequence[Intervals]) -> Intervals:
+        """Return the places in any of the parts."""
+        if not parts:
+            return cls.none(kind)
+        lows, highs = [part.lows for part in parts], [part.highs for part in parts]
+        return cls.merge(kind, np.concatenate(lows), np.concatenate(highs))
+
     def __len__(self) -> int:
         return len(self.lows)
 
@@ -93,9 +102,7 @@ class Intervals:
 
     def union(self, other: Intervals) -> Intervals:
         """Return the places in either."""
-        return Intervals.merge(
-            self.kind, np.concatenate((self.lows, other.lows)), np.concatenate((self.highs, other.highs))
-        )
+        return Intervals.union_of(self.kind, (self, other))
 
     def intersect(self, other: Intervals) -> Intervals:
         """Return the places in both."""
@@ -133,25 +140,25 @@ class Intervals:
             return np.zeros(len(lows), dtype=bool)
         at = np.searchsorted(self.highs, lows, side="left")
         inside = at < len(self)
-        return inside & np.asarray(self.lows[np.where(inside, at, 0)] <= highs, dtype=bool)
+        answer: Array = inside & np.asarray(self.lows[np.where(inside, at, 0)] <= highs, dtype=bool)
+        return answer
 
     def span(self) -> Intervals:
         """Return the one interval from the lowest to the highest place."""
         return Intervals(self.kind, self.lows[:1], self.highs[-1:])
 
     def simplify(self, most: int) -> Intervals:
-        """Return at most ``most`` intervals that cover these, closing the narrowest gaps first."""
+        """Return at most ``most`` intervals that cover these; gaps that have a width are closed narrowest first."""
         if len(self) <= most:
             return self
         if self.kind.axis is Axis.ORDINAL:
             # float64 keeps the order of widths well enough: a poor choice of gap is only a wider cover
-            gaps = self.lows[1:].astype(np.float64) - self.highs[:-1].astype(np.float64)
-            keep = np.sort(np.argpartition(gaps, len(gaps) - (most - 1))[len(gaps) - (most - 1) :]) if most > 1 else []
+            widths = self.lows[1:].astype(np.float64) - self.highs[:-1].astype(np.float64)
+            gaps = np.sort(np.argsort(widths)[len(widths) - (most - 1) :])
         else:
-            keep = np.linspace(0, len(self) - 2, most - 1).astype(int) if most > 1 else []
-        gaps_kept = np.asarray(keep, dtype=np.int64)
-        lows = np.concatenate((self.lows[:1], self.lows[gaps_kept + 1]))
-        highs = np.concatenate((self.highs[gaps_kept], self.highs[-1:]))
+            gaps = np.linspace(0, len(self) - 2, most - 1).astype(np.int64)
+        lows = np.concatenate((self.lows[:1], self.lows[gaps + 1]))
+        highs = np.concatenate((self.highs[gaps], self.highs[-1:]))
         return Intervals(self.kind, lows, highs)
 
 
@@ -185,6 +192,11 @@ def make_interval(
             return Intervals.none(kind)
         top = _previous_cut(top) if kind.axis is Axis.TEXT else high - 1
     return Intervals.merge(kind, _bounds(kind, [bottom]), _bounds(kind, [top]))
+
+
+def bounds_before(kind: ValueType, ends: Array) -> Array:
+    """Return the bounds in the gaps right before these texts; None is the end of all text."""
+    return _bounds(kind, [END_OF_TEXT if end is None else _previous_cut(Cut(0, end, 0)) for end in ends])
 
 
 def up_to(kind: ValueType, bound: Any, *, inclusive: bool) -> Intervals:

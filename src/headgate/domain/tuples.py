@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from headgate.domain.domain import Domain, describe, union_all
+from headgate.domain.domain import Domain, Kind, describe, union_all
 from headgate.errors import InvalidFilter
 
 
@@ -69,6 +69,38 @@ class TupleDomain:
             return False
         return all(row[column] in domain for column, domain in self._domains.items())
 
+    def as_predicate(self) -> Callable[[Mapping[Any, Any]], bool]:
+        """Return a test of rows of which some columns are known, such as partition values; the others may match."""
+        domains = self._domains
+
+        def may_match(row: Mapping[Any, Any]) -> bool:
+            return domains is not None and all(row[column] in held for column, held in domains.items() if column in row)
+
+        return may_match
+
+    def fixed_values(self) -> dict[Any, Any]:
+        """Return the columns that can only take one value, with that value; a column that must be NULL has None."""
+        fixed: dict[Any, Any] = {}
+        for column, domain in (self._domains or {}).items():
+            if domain.kind is Kind.ONLY_NULL:
+                fixed[column] = None
+            elif domain.count() == 1 and not domain.null_allowed:
+                fixed[column] = domain.listed()[0]
+        return fixed
+
+    def only(self, columns: Collection[Any]) -> TupleDomain:
+        """Return what the domain says of some columns; NONE stays NONE."""
+        if self._domains is None:
+            return self
+        return TupleDomain({column: domain for column, domain in self._domains.items() if column in columns})
+
+    def covers(self, other: TupleDomain) -> bool:
+        """Whether everything that the other lets through is let through here too."""
+        if self._domains is None or other._domains is None:
+            return other._domains is None
+        theirs = other._domains
+        return all(column in theirs and domain.covers(theirs[column]) for column, domain in self._domains.items())
+
     def intersect(self, other: TupleDomain) -> TupleDomain:
         """Return what both let through."""
         if self._domains is None or other._domains is None:
@@ -83,7 +115,7 @@ class TupleDomain:
         return column_wise_union([self, other])
 
     def transform_keys(self, rename: Callable[[Any], Any]) -> TupleDomain:
-        """Return the same domains under other column keys; keys that become None are dropped, two may not become one."""
+        """Return the same domains under other column keys; keys that become None go, and two may not become one."""
         if self._domains is None:
             return self
         renamed: dict[Any, Domain] = {}
@@ -125,3 +157,23 @@ def column_wise_union(parts: Sequence[TupleDomain]) -> TupleDomain:
         return TupleDomain.none()
     shared = set(filled[0]).intersection(*filled[1:])
     return TupleDomain({c: union_all([part[c] for part in filled]) for c in filled[0] if c in shared})
+
+
+def strict_union(parts: Sequence[TupleDomain]) -> TupleDomain | None:
+    """Return exactly what any part lets through, or None where no tuple domain says exactly that.
+
+    There is one when a part covers all others, or when the parts differ in one exact column only.
+    """
+    filled = [part for part in parts if not part.is_none]
+    if not filled:
+        return TupleDomain.none()
+    for part in filled:
+        if all(part.covers(other) for other in filled):
+            return part
+    domains = [part.domains or {} for part in filled]
+    if any(column not in held for held in domains for other in domains for column in other):
+        return None
+    differing = [c for c in domains[0] if any(held[c] != domains[0][c] for held in domains)]
+    if len(differing) != 1 or not all(held[differing[0]].is_exact for held in domains):
+        return None
+    return column_wise_union(filled)

@@ -242,7 +242,7 @@ def _unscaled(kind: ValueType, value: Any) -> int:
     if not isinstance(value, numbers.Integral | decimal.Decimal) or isinstance(value, bool):
         raise InvalidFilter(f"{shown(value)} is not a {kind}; expected Decimal or int")
     if isinstance(value, numbers.Integral):
-        return int(value) * 10**kind.scale
+        return int(value) * int(10**kind.scale)
     if not value.is_finite():
         raise InvalidFilter(f"{shown(value)} is not a {kind}; expected a finite Decimal")
     if not value:
@@ -254,7 +254,8 @@ def _unscaled(kind: ValueType, value: Any) -> int:
     shift = int(exponent) + len(digits) - len(significant) + kind.scale
     if shift < 0:
         raise InvalidFilter(f"{shown(value)} has more than {kind.scale} decimals, which {kind} cannot hold")
-    return int(10**shift) * int(significant) * (-1 if sign else 1)
+    unscaled = int(f"{significant}{'0' * shift}")
+    return -unscaled if sign else unscaled
 
 
 def _moment(kind: ValueType, place: int) -> Any:

@@ -6,6 +6,7 @@ put in, cut to the range that those values spanned. Empty and full sets are `Ran
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +16,8 @@ from headgate.domain.arrays import Array, sorted_distinct
 from headgate.domain.bitmap import IdBitmap
 from headgate.domain.bloom import BloomBits
 from headgate.domain.hashing import xxhash64
-from headgate.domain.intervals import Intervals, bounds_at
+from headgate.domain.intervals import Cut, Intervals, bounds_at, bounds_before
 from headgate.domain.types import Axis, ValueType
-
-_TEXT_OVERHEAD = 49  # what CPython adds to each short str or bytes
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -34,20 +33,19 @@ class Discrete:
 
     def contains(self, places: Array) -> Array:
         """Say for each place whether it is in the set."""
-        at = np.searchsorted(self.places, places)
-        inside = at < len(self.places)
-        return inside & np.asarray(self.places[np.where(inside, at, 0)] == places, dtype=bool)
+        return self.overlaps(places, places)
 
     def overlaps(self, lows: Array, highs: Array) -> Array:
         """Say for each closed interval of places whether it holds a member."""
-        return np.searchsorted(self.places, lows, "left") < np.searchsorted(self.places, highs, "right")
+        at = np.searchsorted(self.places, lows)
+        inside = at < len(self.places)
+        answer: Array = inside & np.asarray(self.places[np.where(inside, at, 0)] <= highs, dtype=bool)
+        return answer
 
     @property
     def nbytes(self) -> int:
         """Memory held, in bytes."""
-        if self.kind.axis is Axis.TEXT:
-            return sum(map(len, self.places)) + _TEXT_OVERHEAD * len(self.places)
-        return int(self.places.nbytes)
+        return _size(self.places)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,7 +70,7 @@ class Ranges:
     @property
     def nbytes(self) -> int:
         """Memory held, in bytes."""
-        return 16 * len(self.held)
+        return _size(self.held.lows) + _size(self.held.highs)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -131,7 +129,7 @@ class Bloom:
     @property
     def nbytes(self) -> int:
         """Memory held, in bytes."""
-        return self.bits.nbytes + 16 * len(self.held)
+        return self.bits.nbytes + _size(self.held.lows) + _size(self.held.highs)
 
 
 ValueSet = Discrete | Ranges | Bitmap | Bloom
@@ -182,10 +180,33 @@ def from_intervals(kind: ValueType, held: Intervals) -> ValueSet:
 
 
 def from_ids(kind: ValueType, ids: IdBitmap) -> ValueSet:
-    """Return a bitmap as a set."""
-    return Bitmap(kind, ids) if len(ids) else no_values(kind)
+    """Return a bitmap as a set: nothing, a bitmap, or everything (as with all 256 of a tinyint)."""
+    if not len(ids):
+        return no_values(kind)
+    return all_values(kind) if len(ids) == kind.high - kind.low + 1 else Bitmap(kind, ids)
 
 
 def from_bloom(kind: ValueType, bits: BloomBits, held: Intervals) -> ValueSet:
     """Return a bloom as a set; within an empty span there is nothing."""
     return Bloom(kind, bits, held) if len(held) else no_values(kind)
+
+
+def overlaps_before(values: ValueSet, lows: Array, ends: Array) -> Array:
+    """Say for each stretch of text from a low up to, and not including, an end whether it may hold a member.
+
+    None is no end. Text has no value right before another, so such a stretch is not a closed interval of places.
+    """
+    if not isinstance(values, Discrete):
+        return values.intervals().overlaps(bounds_at(values.kind, lows), bounds_before(values.kind, ends))
+    last = np.full(len(ends), len(values.places))
+    bounded = np.array([end is not None for end in ends], dtype=bool)
+    last[bounded] = np.searchsorted(values.places, ends[bounded], "left")
+    answer: Array = np.searchsorted(values.places, lows, "left") < last
+    return answer
+
+
+def _size(held: Array) -> int:
+    """Return the bytes of an array and, where it holds objects, of those objects."""
+    if held.dtype != object:
+        return int(held.nbytes)
+    return int(held.nbytes) + sum(sys.getsizeof(item.value if isinstance(item, Cut) else item) for item in held)

@@ -1,25 +1,26 @@
 """The handle between a publisher and its consumers: `DynamicFilter`, a versioned predicate that only narrows.
 
     publisher:  update(domain) … complete()
-    consumer:   current() -> domain   wait(timeout) -> complete?   subscribe(callback)
+    consumer:   current() -> domain   wait(timeout) -> complete?   subscribe(listener)
 
 The version rises by one whenever the predicate really narrows or completes. A consumer may look at any time: what it
 sees is always a sound filter, since before the publisher has said anything the domain is ALL.
-Consumers hold the same object as the publisher but can neither complete nor cancel it: `consumer()` gives them a view
-without those methods. All methods are thread-safe.
+The publisher holds the `DynamicFilter`; consumers hold the `FilterView` that ``consumer()`` gives, which can look and
+wait and has no method to complete or cancel. All methods are thread-safe, and no lock is held while a listener runs.
 """
 
 from __future__ import annotations
 
+import logging
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from threading import Condition
-from typing import Protocol
+from threading import Condition, Lock
 
 from headgate.domain import TupleDomain
 from headgate.errors import InvalidFilter
 
-Listener = Callable[["Snapshot"], None]
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,50 +32,34 @@ class Snapshot:
     is_complete: bool
 
 
-class FilterView(Protocol):
-    """What a consumer may do with a filter."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def columns(self) -> frozenset[str]: ...
-    @property
-    def version(self) -> int: ...
-    @property
-    def is_complete(self) -> bool: ...
-    @property
-    def is_awaitable(self) -> bool: ...
-    @property
-    def is_blocking(self) -> bool: ...
-    def current(self) -> TupleDomain: ...
-    def snapshot(self) -> Snapshot: ...
-    def wait(self, timeout: float | None = None) -> bool: ...
-    def wait_newer(self, version: int, timeout: float | None = None) -> Snapshot: ...
-    def subscribe(self, listener: Listener) -> None: ...
+Listener = Callable[[Snapshot], None]
 
 
-class DynamicFilter:
-    """A predicate that a publisher narrows over time and consumers apply whenever they look."""
+class FilterView:
+    """What a consumer may do with a filter: look at it, wait for it, and be told of its changes."""
 
-    def __init__(self, id: str, columns: Iterable[str], *, blocking: bool = True) -> None:
-        self.id, self.columns, self._blocking = id, frozenset(columns), blocking
-        if not self.columns:
-            raise InvalidFilter(f"filter {id!r} needs at least one column")
-        self._state = Snapshot(0, TupleDomain.all(), is_complete=False)
-        self._changed = Condition()
-        self._listeners: list[Listener] = []
+    def __init__(self, shared: _Shared) -> None:
+        self._shared = shared
 
-    # --- for consumers ------------------------------------------------------------------------------------------
+    @property
+    def id(self) -> str:
+        """The name of the filter."""
+        return self._shared.id
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that the filter may constrain."""
+        return self._shared.columns
 
     @property
     def version(self) -> int:
         """How often the filter has changed."""
-        return self._state.version
+        return self._shared.state.version
 
     @property
     def is_complete(self) -> bool:
         """Whether the filter will never change again."""
-        return self._state.is_complete
+        return self._shared.state.is_complete
 
     @property
     def is_awaitable(self) -> bool:
@@ -84,40 +69,64 @@ class DynamicFilter:
     @property
     def is_blocking(self) -> bool:
         """Whether a scan should wait for this filter before it starts."""
-        return self._blocking and not self.is_complete
+        return self._shared.blocking and not self.is_complete
 
     def current(self) -> TupleDomain:
         """Return the predicate as it is now."""
-        return self._state.domain
+        return self._shared.state.domain
 
     def snapshot(self) -> Snapshot:
         """Return version, predicate and completeness as one consistent state."""
-        return self._state
+        return self._shared.state
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the filter is complete, at most ``timeout`` seconds; return whether it is."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self._state.is_complete, timeout)
+        """Wait until the filter is complete, at most ``timeout`` seconds; return whether it is.
+
+        Who waits for a blocking filter is let go when it becomes non-blocking.
+        """
+        shared = self._shared
+        with shared.changed:
+            was_blocking = shared.blocking
+            shared.changed.wait_for(lambda: shared.state.is_complete or (was_blocking and not shared.blocking), timeout)
+            return shared.state.is_complete
 
     def wait_newer(self, version: int, timeout: float | None = None) -> Snapshot:
         """Wait for a version above the given one, or for completion, and return the state then."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._state.version > version or self._state.is_complete, timeout)
-            return self._state
+        shared = self._shared
+        with shared.changed:
+            shared.changed.wait_for(lambda: shared.state.version > version or shared.state.is_complete, timeout)
+            return shared.state
 
     def subscribe(self, listener: Listener) -> None:
-        """Call ``listener`` with the current state at once, and with each newer one; the last has ``is_complete``."""
-        with self._changed:
-            if not self._state.is_complete:
-                self._listeners.append(listener)
-            state = self._state
-        listener(state)
+        """Call ``listener`` with the current state at once, and with each newer one in order; the last is complete.
+
+        Calls come one at a time, on the thread that subscribes or publishes. A listener that raises is logged; it
+        hurts neither the publisher nor other listeners.
+        """
+        mailbox = _Mailbox(listener)
+        with self._shared.changed:
+            mailbox.put(self._shared.state)
+            if not self._shared.state.is_complete:
+                self._shared.mailboxes.append(mailbox)
+        mailbox.deliver()
+
+    def __repr__(self) -> str:
+        state = self.snapshot()
+        what = f"version={state.version}, complete={state.is_complete}, {state.domain!r}"
+        return f"{type(self).__name__}({self.id!r}, {what})"
+
+
+class DynamicFilter(FilterView):
+    """A predicate that a publisher narrows over time and consumers apply whenever they look."""
+
+    def __init__(self, id: str, columns: Iterable[str], *, blocking: bool = True) -> None:
+        super().__init__(_Shared(id, frozenset(columns), blocking))
+        if not self.columns:
+            raise InvalidFilter(f"filter {id!r} needs at least one column")
 
     def consumer(self) -> FilterView:
         """Return a view that can look and wait, and cannot change anything."""
-        return _Consumer(self)
-
-    # --- for the publisher --------------------------------------------------------------------------------------
+        return FilterView(self._shared)
 
     def update(self, domain: TupleDomain) -> Snapshot:
         """Narrow the predicate; an update that would widen it is intersected with what was known."""
@@ -128,48 +137,70 @@ class DynamicFilter:
         return self._publish(TupleDomain.all() if domain is None else domain, complete=True)
 
     def make_non_blocking(self) -> None:
-        """Let scans start without this filter; it is still applied when it arrives."""
-        with self._changed:
-            self._blocking = False
-            self._changed.notify_all()
+        """Let scans start without this filter, those that wait for it too; it is still applied when it arrives."""
+        with self._shared.changed:
+            self._shared.blocking = False
+            self._shared.changed.notify_all()
 
     def _publish(self, domain: TupleDomain, *, complete: bool) -> Snapshot:
         if unknown := set(domain.domains or ()) - self.columns:
-            raise InvalidFilter(f"filter {self.id!r} has no column {min(unknown)!r}; it has {sorted(self.columns)}")
-        with self._changed:
-            state = self._state
+            known = sorted(self.columns)
+            raise InvalidFilter(f"filter {self.id!r} has no column {min(map(str, unknown))!r}; it has {known}")
+        shared = self._shared
+        with shared.changed:
+            state = shared.state
             if state.is_complete:
                 return state
             narrowed = state.domain & domain
             if narrowed == state.domain and not complete:
                 return state
-            self._state = state = Snapshot(state.version + 1, narrowed, complete)
-            listeners = list(self._listeners)
+            shared.state = state = Snapshot(state.version + 1, narrowed, complete)
+            mailboxes = list(shared.mailboxes)
+            for mailbox in mailboxes:
+                mailbox.put(state)
             if complete:
-                self._listeners.clear()
-            self._changed.notify_all()
-        for listener in listeners:
-            listener(state)
+                shared.mailboxes.clear()
+            shared.changed.notify_all()
+        for mailbox in mailboxes:
+            mailbox.deliver()
         return state
 
-    def __repr__(self) -> str:
-        state = self._state
-        return f"DynamicFilter({self.id!r}, version={state.version}, complete={state.is_complete}, {state.domain!r})"
+
+class _Shared:
+    """What a filter and its views have in common; ``state`` is replaced as a whole, so it is read without the lock."""
+
+    __slots__ = ("blocking", "changed", "columns", "id", "mailboxes", "state")
+
+    def __init__(self, id: str, columns: frozenset[str], blocking: bool) -> None:
+        self.id, self.columns, self.blocking = id, columns, blocking
+        self.state = Snapshot(0, TupleDomain.all(), is_complete=False)
+        self.changed = Condition()
+        self.mailboxes: list[_Mailbox] = []
 
 
-class _Consumer:
-    """A view of a filter without the publisher's methods."""
+class _Mailbox:
+    """States that a listener has still to be told, in order; whoever finds the mailbox unattended delivers them all."""
 
-    __slots__ = ("_filter",)
-    _ALLOWED = frozenset(name for name in vars(FilterView) if not name.startswith("_"))
+    __slots__ = ("_attended", "_listener", "_lock", "_states")
 
-    def __init__(self, filter: DynamicFilter) -> None:
-        object.__setattr__(self, "_filter", filter)
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._states: deque[Snapshot] = deque()
+        self._lock, self._attended = Lock(), False
 
-    def __getattr__(self, name: str):  # type: ignore[no-untyped-def]  # the protocol above carries the types
-        if name in self._ALLOWED:
-            return getattr(self._filter, name)
-        raise AttributeError(f"a consumer cannot {name!r}; it can {', '.join(sorted(self._ALLOWED))}")
+    def put(self, state: Snapshot) -> None:
+        self._states.append(state)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a consumer cannot set {name!r}")
+    def deliver(self) -> None:
+        while True:
+            with self._lock:
+                if self._attended or not self._states:
+                    return
+                self._attended, state = True, self._states.popleft()
+            try:
+                self._listener(state)
+            except Exception:  # noqa: BLE001 - a consumer's mistake must not stop the publisher
+                _log.exception("a listener of a dynamic filter failed at version %d", state.version)
+            finally:
+                with self._lock:
+                    self._attended = False

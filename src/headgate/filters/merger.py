@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-from headgate.domain import Limits, TupleDomain, column_wise_union
-from headgate.domain.values import Discrete
+from headgate.domain import Limits, TupleDomain, ValueType, column_wise_union, within
 from headgate.errors import InvalidFilter
 from headgate.filters.dynamic_filter import DynamicFilter
 
@@ -19,31 +18,40 @@ from headgate.filters.dynamic_filter import DynamicFilter
 class FilterMerger:
     """Collects one report per partition and completes a `DynamicFilter` when the last is in.
 
-    ``expected`` may be told late, after reports have come in. A broadcast build is complete on its first report, since
-    each task of it holds the whole build side. Zero expected partitions is an empty build side: NONE.
+    Partitions are numbered from 0. ``expected`` may be told late, after reports have come in. A broadcast build is
+    complete on its first report, since each task of it holds the whole build side. Zero expected partitions is an empty
+    build side: NONE. Columns that the filter does not have are left out of the reports.
     """
 
     def __init__(
-        self, target: DynamicFilter, expected: int | None = None, *, broadcast: bool = False, limits: Limits | None = None
+        self,
+        target: DynamicFilter,
+        expected: int | None = None,
+        *,
+        broadcast: bool = False,
+        limits: Limits | None = None,
     ) -> None:
         self._target, self._broadcast, self._limits = target, broadcast, limits or Limits()
         self._expected: int | None = None
-        self._parts: dict[int, TupleDomain] = {}
+        self._reported: set[int] = set()
+        self._parts: list[TupleDomain] = []
+        self._unmerged = 0
+        self._types: dict[str, ValueType] = {}
         self._lock = Lock()
-        self._done = False
+        self._open = self._done = False
         if expected is not None:
             self.expect(expected)
 
     @property
     def reported(self) -> int:
         """How many partitions have reported."""
-        return len(self._parts)
+        return len(self._reported)
 
     @property
     def nbytes(self) -> int:
         """Memory held by reports that are not merged yet; 0 when the filter is complete."""
         with self._lock:
-            return 0 if self._done else sum(part.nbytes for part in self._parts.values())
+            return sum(part.nbytes for part in self._parts)
 
     def expect(self, partitions: int) -> None:
         """Say how many partitions there are; saying the same again is harmless."""
@@ -52,46 +60,63 @@ class FilterMerger:
         with self._lock:
             if self._expected is not None and self._expected != partitions:
                 raise InvalidFilter(f"{self._target.id!r} expects {self._expected} partitions, not {partitions}")
-            if len(self._parts) > partitions:
-                raise InvalidFilter(f"{len(self._parts)} partitions have reported, more than the {partitions} expected")
+            if not self._broadcast and any(partition >= partitions for partition in self._reported):
+                highest = max(self._reported)
+                raise InvalidFilter(f"partition {highest} has reported, which is not one of the {partitions} expected")
             self._expected = partitions
         self._finish_if_all_in()
 
     def report(self, partition: int, domain: TupleDomain) -> bool:
         """Take one partition's domain; return False when it was ignored (a repeat, or the filter is complete)."""
+        part = domain.only(self._target.columns)
         with self._lock:
-            if self._done or partition in self._parts:
+            if self._done or partition in self._reported:
                 return False
-            if self._expected is not None and not 0 <= partition < self._expected and not self._broadcast:
-                raise InvalidFilter(f"partition {partition} is not one of the {self._expected} of {self._target.id!r}")
-            self._parts[partition] = domain
+            self._check(partition, part)
+            self._reported.add(partition)
+            self._keep(part)
         self._finish_if_all_in()
         return True
 
+    def _check(self, partition: int, part: TupleDomain) -> None:
+        """Refuse a report that cannot be merged, before it is counted."""
+        end = self._expected if self._expected is not None and not self._broadcast else partition + 1
+        if not 0 <= partition < end:
+            raise InvalidFilter(f"partition {partition} is not one of the {end} of {self._target.id!r}")
+        for column, held in (part.domains or {}).items():
+            if self._types.setdefault(column, held.type) != held.type:
+                raise InvalidFilter(f"column {column!r} is {self._types[column]} elsewhere, not {held.type}")
+
+    def _keep(self, part: TupleDomain) -> None:
+        """Hold a part back; many are merged on the way, still unseen, so that they never fill the memory."""
+        self._parts.append(part)
+        self._unmerged += part.nbytes
+        if self._unmerged > self._limits.max_bytes:
+            self._parts, self._unmerged = [self._merged(self._parts)], 0
+        self._open = self._open or self._parts[-1].is_all
+
+    def _merged(self, parts: list[TupleDomain]) -> TupleDomain:
+        return within_limits(column_wise_union(parts), self._limits)
+
     def _finish_if_all_in(self) -> None:
         with self._lock:
-            if self._done or not self._ready():
+            if self._done or not self._is_ready():
                 return
-            self._done, parts, self._parts = True, list(self._parts.values()), dict.fromkeys(self._parts, TupleDomain.all())
-        merged = column_wise_union(parts) if parts else TupleDomain.none()
-        self._target.complete(within_limits(merged, self._limits))
+            parts, self._parts, self._done = self._parts, [], True
+        merged = TupleDomain.all()
+        try:
+            merged = self._merged(parts)
+        finally:  # whatever goes wrong above, nobody waits for ever: ALL is a sound filter
+            self._target.complete(merged)
 
-    def _ready(self) -> bool:
-        if any(part.is_all for part in self._parts.values()):
+    def _is_ready(self) -> bool:
+        if self._open or (self._broadcast and self._parts):
             return True
-        if self._broadcast and self._parts:
-            return True
-        return self._expected is not None and len(self._parts) >= self._expected
+        return self._expected is not None and len(self._reported) >= self._expected
 
 
 def within_limits(domain: TupleDomain, limits: Limits) -> TupleDomain:
-    """Return a cover of the domain that respects the limits: set, then bitmap, then range, then ALL."""
-    kept = {}
-    for column, held in (domain.domains or {}).items():
-        if isinstance(held.values, Discrete) and len(held.values.places) > limits.max_distinct and held.type.fits_bitmap:
-            held = type(held).bitmap(held.type, held.values.places, null_allowed=held.null_allowed)  # noqa: PLW2901
-        too_many = isinstance(held.values, Discrete) and len(held.values.places) > limits.max_distinct
-        if too_many or held.nbytes > limits.max_bytes:
-            held = held.span() if limits.ranges else type(held).all(held.type)  # noqa: PLW2901
-        kept[column] = held
-    return domain if domain.is_none else TupleDomain(kept)
+    """Return a cover of the domain in which every column respects the limits."""
+    if domain.domains is None:
+        return domain
+    return TupleDomain({column: within(held, limits) for column, held in domain.domains.items()})

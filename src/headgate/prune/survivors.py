@@ -5,8 +5,9 @@
                                   b            11   40   skip   neither 3 nor 42
                                   c             ?    ?   keep   nothing is known
 
-Soundness: a container is skipped only if no row in it can satisfy the domain. Missing statistics keep; cut-off text
-bounds keep everything they may stand for; a float domain with NaN keeps, since Parquet leaves NaN out of min and max.
+Soundness: a container is skipped only if no row in it can satisfy the domain. Missing statistics keep, and so do those
+that contradict themselves; cut-off text bounds keep everything they may stand for; a float domain with NaN keeps, since
+Parquet leaves NaN out of min and max.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ import numpy as np
 
 from headgate.domain import Domain, TupleDomain, ValueType
 from headgate.domain.arrays import Array, axis_column
-from headgate.domain.intervals import END_OF_TEXT, bounds_at
 from headgate.domain.statistics import end_of_prefix
-from headgate.domain.types import FLOAT_NAN, Axis
-from headgate.domain.values import Ranges, is_empty
+from headgate.domain.types import Axis
+from headgate.domain.values import is_empty, overlaps_before
 from headgate.errors import InvalidFilter
 
 
@@ -30,12 +30,15 @@ from headgate.errors import InvalidFilter
 class ColumnBounds:
     """The statistics of one column over many containers, prepared once as arrays on the column's axis.
 
-    ``known`` is False where min or max is missing; ``nulls`` and ``rows`` are -1 where not known.
+    All values lie from ``mins`` to ``maxs``, both included; where ``open_ended``, the maximum itself is not included,
+    and None is no end at all. ``known`` is False where nothing is known of the values; ``nulls`` and ``rows`` are -1
+    where not known.
     """
 
     kind: ValueType
     mins: Array
     maxs: Array
+    open_ended: Array
     known: Array
     nulls: Array
     rows: Array
@@ -50,19 +53,25 @@ class ColumnBounds:
         row_counts: Any = None,
         max_truncated: Any = None,
     ) -> ColumnBounds:
-        """Prepare statistics given as Arrow arrays, NumPy arrays or sequences of one length; NULL is "not known"."""
+        """Prepare statistics given as Arrow arrays, NumPy arrays or sequences of one length; NULL is "not known".
+
+        ``max_truncated`` says where a text maximum was cut off, so values that begin with it may be larger than it.
+        """
         lows, low_known = axis_column(kind, mins)
         highs, high_known = axis_column(kind, maxs)
         count = len(lows)
         nulls, rows = _counts(null_counts, count), _counts(row_counts, count)
-        if len(highs) != count or len(nulls) != count or len(rows) != count:
-            raise InvalidFilter(f"statistics of one column differ in length: {count}, {len(highs)}, {len(nulls)}, {len(rows)}")
-        known = low_known & high_known
+        cut = np.zeros(count, dtype=bool) if max_truncated is None else np.asarray(max_truncated, dtype=bool)
+        if lengths := {len(highs), len(nulls), len(rows), len(cut)} - {count}:
+            raise InvalidFilter(f"statistics of one column are of {count} and of {min(lengths)} containers")
         if kind.is_float:  # a NaN among the bounds means that they were not computed as Spark orders floats
-            known &= (lows != FLOAT_NAN) & (highs != FLOAT_NAN)
-        if max_truncated is not None:
-            highs, known = _untruncated(highs, known, np.asarray(max_truncated, dtype=bool))
-        return cls(kind, lows, highs, known, nulls, rows)
+            low_known = high_known = low_known & high_known & (lows != kind.high) & (highs != kind.high)
+        lows, highs = _filled(lows, low_known, kind.low), _filled(highs, high_known, kind.high)
+        open_ended = np.zeros(count, dtype=bool)
+        if kind.axis is Axis.TEXT:
+            highs, open_ended = _untruncated(highs, cut & high_known, ~high_known)
+        known = (low_known | high_known) & ~_crossed(lows, highs, open_ended)
+        return cls(kind, lows, highs, open_ended, known, nulls, rows)
 
     def __len__(self) -> int:
         return len(self.mins)
@@ -86,46 +95,51 @@ def survivors(domain: TupleDomain, columns: Mapping[Any, ColumnBounds], count: i
 def survivors_of_column(domain: Domain, bounds: ColumnBounds) -> Array:
     """Return the mask of the containers in which one column may satisfy its domain."""
     if domain.type != bounds.kind:
-        raise InvalidFilter(f"a domain of {domain.type} cannot be tested on statistics of {bounds.kind}; coerce it first")
-    only_nulls = (bounds.rows >= 0) & (bounds.nulls == bounds.rows)
+        raise InvalidFilter(f"a domain of {domain.type} says nothing of statistics of {bounds.kind}; coerce it first")
     if is_empty(domain.values):
         keep = np.zeros(len(bounds), dtype=bool)
-    elif domain.type.is_float and domain.contains_places(np.array([FLOAT_NAN]))[0]:
-        keep = ~only_nulls
     else:
-        keep = ~only_nulls
-        tested = keep & bounds.known
-        keep[tested] = _overlaps(domain, bounds.mins[tested], bounds.maxs[tested])
+        keep = (bounds.rows < 0) | (bounds.nulls != bounds.rows)
+        if not domain.holds_nan():
+            _keep_overlapping(domain, bounds, keep)
     if domain.null_allowed:
         keep |= bounds.nulls != 0
-    return keep & (bounds.rows != 0)
+    keep &= bounds.rows != 0
+    return keep
 
 
-def _overlaps(domain: Domain, mins: Array, maxs: Array) -> Array:
-    if domain.type.axis is not Axis.TEXT:
-        return domain.values.overlaps(mins, maxs)
-    open_ended = np.array([top is _NO_END for top in maxs], dtype=bool)
-    if not open_ended.any():
-        return domain.values.overlaps(mins, maxs)
-    answer = np.ones(len(mins), dtype=bool)
-    answer[~open_ended] = domain.values.overlaps(mins[~open_ended], maxs[~open_ended])
-    held = Ranges(domain.type, domain.values.intervals()).held
-    tops = np.empty(int(open_ended.sum()), dtype=object)
-    tops[:] = [END_OF_TEXT] * len(tops)
-    answer[open_ended] = held.overlaps(bounds_at(domain.type, mins[open_ended]), tops)
-    return answer
+def _keep_overlapping(domain: Domain, bounds: ColumnBounds, keep: Array) -> None:
+    closed, open_ended = keep & bounds.known & ~bounds.open_ended, keep & bounds.known & bounds.open_ended
+    keep[closed] = domain.values.overlaps(bounds.mins[closed], bounds.maxs[closed])
+    if open_ended.any():
+        keep[open_ended] = overlaps_before(domain.values, bounds.mins[open_ended], bounds.maxs[open_ended])
 
 
-_NO_END = object()
+def _filled(places: Array, known: Array, end: Any) -> Array:
+    """Put the end of the axis where a bound is not known."""
+    if known.all():
+        return places
+    filled = places.copy()
+    filled[~known] = end
+    return filled
 
 
-def _untruncated(highs: Array, known: Array, truncated: Array) -> tuple[Array, Array]:
+def _untruncated(highs: Array, truncated: Array, unknown: Array) -> tuple[Array, Array]:
     """Replace each cut-off maximum by the end of everything that begins with it."""
     widened = highs.copy()
-    for i in np.flatnonzero(truncated & known):
-        end = end_of_prefix(highs[i])
-        widened[i] = _NO_END if end is None else end
-    return widened, known
+    for i in np.flatnonzero(truncated):
+        widened[i] = end_of_prefix(highs[i])
+    return widened, truncated | unknown
+
+
+def _crossed(lows: Array, highs: Array, open_ended: Array) -> Array:
+    """Say where the smallest value would be above the largest: such statistics are wrong, whatever made them."""
+    if not open_ended.any():
+        return np.asarray(lows > highs, dtype=bool)
+    pairs = zip(lows, highs, open_ended, strict=True)
+    return np.array(
+        [(low >= high if is_open else low > high) if high is not None else False for low, high, is_open in pairs]
+    )
 
 
 def _counts(given: Any, size: int) -> Array:
@@ -133,4 +147,5 @@ def _counts(given: Any, size: int) -> Array:
         return np.full(size, -1, dtype=np.int64)
     if hasattr(given, "fill_null"):
         return np.asarray(given.fill_null(-1)).astype(np.int64)
-    return np.array([-1 if c is None else c for c in given] if isinstance(given, list | tuple) else given, dtype=np.int64)
+    listed = [-1 if count is None else count for count in given] if isinstance(given, list | tuple) else given
+    return np.asarray(listed, dtype=np.int64)

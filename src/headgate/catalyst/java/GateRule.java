@@ -20,6 +20,7 @@ public class GateRule extends Rule {
   private volatile long failures;
   private volatile String lastFailure;
   private volatile boolean closed;
+  private final ThreadLocal paused = new ThreadLocal();
 
   public GateRule(SparkSession session, scala.Function1 rewrite) {
     super();
@@ -29,7 +30,7 @@ public class GateRule extends Rule {
 
   public TreeNode apply(TreeNode plan) {
     // the batch runs to a fixed point: a plan that was just returned from here is done
-    if (closed || plan == finished.get()) return plan;
+    if (closed || paused.get() != null || plan == finished.get()) return plan;
     LogicalPlan logical = (LogicalPlan) plan;
     lastSeen = logical;
     seen++;
@@ -54,6 +55,14 @@ public class GateRule extends Rule {
   }
 
   public void close() { closed = true; }
+  public void pause() { paused.set(Boolean.TRUE); }
+  public void resume() { paused.remove(); }
+  /** What the session sets explicitly for a key, or null. */
+  public String explicit(String key) {
+    scala.Option found = session.sessionState().conf().getAllConfs().get(key);
+    return found.isDefined() ? (String) found.get() : null;
+  }
+
   public LogicalPlan lastSeen() { return lastSeen; }
   public long seen() { return seen; }
   public long failures() { return failures; }

@@ -61,7 +61,7 @@ public class PlanReader {
     if (plan instanceof Join) join((Join) plan, out);
     else if (plan instanceof Filter) {
       out.put("op", "filter");
-      out.put("conjuncts", conjuncts(((Filter) plan).condition()));
+      out.put("conjuncts", conjuncts((Expression) ((Filter) plan).condition()));
     } else if (plan instanceof Project) {
       out.put("op", "project");
       out.put("columns", named(((Project) plan).projectList()));
@@ -98,7 +98,7 @@ public class PlanReader {
 
   private void leaf(LogicalPlan plan, Map out) {
     out.put("op", "scan");
-    out.put("bytes", plan.stats().sizeInBytes().toString());
+    out.put("bytes", String.valueOf(plan.stats().sizeInBytes()));
     if (plan instanceof LogicalRelation) {
       relation((LogicalRelation) plan, out);
     } else if (plan instanceof LocalRelation || plan instanceof OneRowRelation) {
@@ -185,16 +185,16 @@ public class PlanReader {
 
   private void collectConjuncts(Expression condition, List found) {
     if (condition instanceof And) {
-      collectConjuncts(((And) condition).left(), found);
-      collectConjuncts(((And) condition).right(), found);
+      collectConjuncts((Expression) ((And) condition).left(), found);
+      collectConjuncts((Expression) ((And) condition).right(), found);
       return;
     }
     Map out = new LinkedHashMap();
     String symbol = symbol(condition);
     if (symbol != null) {
       out.put("op", symbol);
-      out.put("left", expression(((BinaryComparison) condition).left()));
-      out.put("right", expression(((BinaryComparison) condition).right()));
+      out.put("left", expression((Expression) ((BinaryComparison) condition).left()));
+      out.put("right", expression((Expression) ((BinaryComparison) condition).right()));
     } else if (condition instanceof IsNotNull) {
       out.put("op", "is not null");
     } else if (condition instanceof DynamicPruningSubquery) {
@@ -226,7 +226,7 @@ public class PlanReader {
     if (e instanceof AttributeReference) {
       out.put("column", Long.valueOf(((AttributeReference) e).exprId().id()));
     } else if (e instanceof Cast) {
-      out.put("cast", expression(((Cast) e).child()));
+      out.put("cast", expression((Expression) ((Cast) e).child()));
       out.put("type", typeName(e));
     } else {
       out.put("sql", shorten(e));

@@ -25,6 +25,7 @@ public class QueryContext {
     this.localProperties = session.sparkContext().getLocalProperties();
   }
 
+  public boolean isCancelled() { return cancelled != null; }
   public LogicalPlan node(int id) { return (LogicalPlan) nodes.get(id); }
 
   /** The plan and its settings as JSON, in one call: walking it node by node from Python is slower by far. */
@@ -44,6 +45,11 @@ public class QueryContext {
 
   /** The plan with all edits (JSON) made. */
   public LogicalPlan write(String editsJson) throws Exception { return new PlanWriter(this, editsJson).write(0); }
+
+  /** The last bytes of files, read through Spark's file systems several at a time; null where one cannot be read. */
+  public List readTails(List paths, List sizes, List counts) throws Exception {
+    return new TailReader(session.sessionState().newHadoopConf()).read(paths, sizes, counts);
+  }
 
   /** One setting of the session, or null. */
   public String setting(String key) { return session.sessionState().conf().getConfString(key, null); }

@@ -1,0 +1,65 @@
+"""The functions that people call: enable, disable, filtered, explain, report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headgate.catalyst.bridge import session_key
+from headgate.config import checked
+from headgate.observe import QueryReport, explain_text
+from headgate.session import Gate
+
+_gates: dict[str, Gate] = {}
+
+
+def enable(spark: SparkSession, **options: Any) -> Gate:
+    """Filter every query of this session; options are the settings of ``spark.headgate.*`` as keywords.
+
+    Enabling a session that is enabled already changes its settings and is otherwise harmless.
+    """
+    for name, value in options.items():
+        checked(name, value)
+    key = session_key(spark)
+    if (gate := _gates.get(key)) is not None and not gate.is_closed:
+        gate.configure(**options)
+        return gate
+    gate = _gates[key] = Gate(spark, **options)
+    return gate
+
+
+def disable(spark: SparkSession) -> None:
+    """Put the session back exactly as it was; disabling one that is not enabled changes nothing."""
+    if (gate := _gates.pop(session_key(spark), None)) is not None:
+        gate.close()
+
+
+def filtered(df: DataFrame) -> DataFrame:
+    """Return one DataFrame with its dynamic filters applied, whether or not its session is enabled."""
+    return _gate_for(df).filtered(df)
+
+
+def explain(df: DataFrame) -> None:
+    """Print the plan of a DataFrame with its dynamic filters, and for each join and scan without one the reason."""
+    root, told = _gate_for(df).explain(df)
+    print(explain_text(root, told))
+
+
+def report(spark: SparkSession) -> QueryReport:
+    """Return the report of the last query of an enabled session."""
+    gate = _gates.get(session_key(spark))
+    if gate is None:
+        return QueryReport(note="Headgate is not enabled in this session; call headgate.enable(spark)")
+    return gate.report()
+
+
+def _gate_for(df: DataFrame) -> Gate:
+    """Return the session's gate, or one that lets the session's own queries pass untouched."""
+    spark = df.sparkSession
+    key = session_key(spark)
+    if key in _gates:
+        return _gates[key]
+    gate = Gate(spark)
+    gate.close()
+    return gate

@@ -1,0 +1,188 @@
+"""Put the rule into a Spark session and take it out again; carry one query's plan across and back.
+
+A Python function becomes a Catalyst rule: the Java `GateRule` calls it for each optimized plan that has a join. The rule
+goes into the session's extra optimizations beside any that are there already, and leaves them there.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from headgate.catalyst.compiler import JavaClasses, compiled
+from headgate.config import Setting, key_of
+from headgate.errors import UnsupportedSession
+
+log = logging.getLogger("headgate")
+
+
+class Query:
+    """One query on its way through: a thin face over the Java ``QueryContext``."""
+
+    def __init__(self, context: Any, classes: JavaClasses) -> None:
+        self._context, self._classes = context, classes
+
+    def read(self) -> str:
+        """Return the plan and the settings as JSON."""
+        text: str = self._context.read()
+        return text
+
+    def list_files(self, scan: int) -> str:
+        """Return the files of a scan as JSON."""
+        text: str = self._context.listFiles(scan)
+        return text
+
+    def collect(self, request: str) -> bytes:
+        """Run build sides and return what they gave, packed."""
+        return bytes(self._context.collect(request))
+
+    def write(self, edits: str) -> Any:
+        """Return the Catalyst plan with the edits made."""
+        return self._context.write(edits)
+
+    def read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
+        """Read the ends of files through Spark's own file systems."""
+        packed = self._context.readTails([path for path, _, _ in wanted], [n for _, n, _ in wanted], [c for _, _, c in wanted])
+        return [None if tail is None else bytes(tail) for tail in packed]
+
+    @property
+    def was_cancelled(self) -> bool:
+        """Whether the user cancelled the query while its builds ran."""
+        return bool(self._context.isCancelled())
+
+
+Rewrite = Callable[[Query], Any]
+
+
+class _Callback:
+    """A ``scala.Function1`` that py4j proxies back to Python; any failure keeps the plan as it was."""
+
+    def __init__(self, rewrite: Rewrite, classes: JavaClasses) -> None:
+        self._rewrite, self._classes = rewrite, classes
+        self.failures: list[str] = []
+
+    def apply(self, context: Any) -> Any:
+        try:
+            return self._rewrite(Query(context, self._classes))
+        except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
+            if not self.failures:
+                log.warning("Headgate left a query unfiltered: %s (later failures are only counted)", error)
+                log.debug("%s", traceback.format_exc())
+            self.failures.append(f"{type(error).__name__}: {error}"[:500])
+            del self.failures[:-100]
+            return None
+
+    def toString(self) -> str:  # noqa: N802 - Java's name
+        return "headgate"
+
+    class Java:
+        implements = ["scala.Function1"]  # noqa: RUF012 - py4j looks for a list
+
+
+class SparkBridge:
+    """The rule inside one session."""
+
+    def __init__(self, spark: SparkSession, rewrite: Rewrite) -> None:
+        _check_classic(spark)
+        from pyspark.java_gateway import ensure_callback_server_started
+
+        self._spark = spark
+        self._classes = compiled(spark.sparkContext)
+        ensure_callback_server_started(spark.sparkContext._gateway)
+        self._callback = _Callback(rewrite, self._classes)
+        self._rule = self._classes.new("GateRule", spark._jsparkSession, self._callback)
+        self._install()
+
+    def _install(self) -> None:
+        experimental = self._spark._jsparkSession.experimental()
+        present = experimental.extraOptimizations()
+        rules = [present.apply(i) for i in range(present.size())]
+        self._set([*rules, self._rule])
+
+    def remove(self) -> None:
+        """Take the rule out; other people's rules stay where they were."""
+        self._rule.close()
+        present = self._spark._jsparkSession.experimental().extraOptimizations()
+        rules = [present.apply(i) for i in range(present.size())]
+        self._set([rule for rule in rules if not rule.equals(self._rule)])
+
+    def declare(self, settings: Sequence[Setting]) -> None:
+        """Register the settings with Spark, so that SQL ``SET`` refuses a bad value with the allowed ones."""
+        for setting in settings:
+            self._classes.call("SettingCheck", "declare", setting.key, setting.pattern, setting.allowed, setting.default)
+
+    def configure(self, texts: dict[str, str]) -> dict[str, str | None]:
+        """Set settings given by name; return what they were before."""
+        conf, before = self._spark.conf, {}
+        for name, text in texts.items():
+            key = key_of(name)
+            before[key] = self._rule.explicit(key)
+            conf.set(key, text)
+        return before
+
+    def restore(self, before: dict[str, str | None]) -> None:
+        """Put settings back to what they were."""
+        for key, text in before.items():
+            if text is None:
+                self._spark.conf.unset(key)
+            else:
+                self._spark.conf.set(key, text)
+
+    def _set(self, rules: list[Any]) -> None:
+        jvm: Any = self._spark._jvm
+        packed = jvm.java.util.ArrayList()
+        for rule in rules:
+            packed.add(rule)
+        setter = getattr(self._spark._jsparkSession.experimental(), "extraOptimizations_$eq")
+        setter(jvm.org.apache.spark.api.python.PythonUtils.toSeq(packed))
+
+    @property
+    def failures(self) -> list[str]:
+        """What went wrong inside Headgate, newest last; the queries ran unfiltered."""
+        return list(self._callback.failures)
+
+    def plans_seen(self) -> int:
+        """Return how many optimized plans the rule has seen."""
+        return int(self._rule.seen())
+
+    def last_seen(self) -> Query | None:
+        """Return the last optimized plan that the rule saw, before it was changed."""
+        plan = self._rule.lastSeen()
+        return None if plan is None else Query(self._rule.contextOf(plan), self._classes)
+
+    def query_of(self, frame: Any) -> Query:
+        """Return the plan of a DataFrame, optimized by Spark alone."""
+        self._rule.pause()
+        try:
+            fresh = self._spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(  # type: ignore[union-attr]
+                self._spark._jsparkSession, frame._jdf.queryExecution().analyzed()
+            )
+            plan = fresh.queryExecution().optimizedPlan()
+        finally:
+            self._rule.resume()
+        return Query(self._rule.contextOf(plan), self._classes)
+
+    def frame_of(self, plan: Any) -> Any:
+        """Return a DataFrame over a Catalyst plan."""
+        from pyspark.sql.classic.dataframe import DataFrame
+
+        jvm: Any = self._spark._jvm
+        return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
+
+
+def _check_classic(spark: SparkSession) -> None:
+    if not hasattr(spark, "_jsparkSession") or type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise UnsupportedSession(
+            "Headgate needs classic PySpark: this session is Spark Connect, which has no JVM to reach; "
+            "create it with SparkSession.builder.master(...) instead of .remote(...)"
+        )
+
+
+def session_key(spark: SparkSession) -> str:
+    """Return what tells one session from another, whichever Python object stands for it."""
+    _check_classic(spark)
+    return f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"

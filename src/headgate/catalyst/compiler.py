@@ -1,0 +1,83 @@
+"""Compile Headgate's few Java classes with Spark's own compiler, and hand them to the driver and the executors.
+
+No jar is shipped and no build step is needed: Spark carries the Janino compiler. The classes are compiled once for each
+SparkContext into a jar in Spark's temporary folder; the jar goes to executors the way ``SparkContext.addJar`` sends it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from importlib import resources
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+
+_lock = Lock()
+_loaded: dict[str, JavaClasses] = {}
+
+
+class JavaClasses:
+    """The compiled classes, found by name."""
+
+    def __init__(self, jvm: Any, loader: JavaObject) -> None:
+        self._jvm, self._loader = jvm, loader
+
+    def new(self, name: str, *arguments: Any) -> JavaObject:
+        """Make an instance of ``headgate.<name>`` with its only constructor."""
+        packed = self._jvm.java.util.ArrayList()
+        for argument in arguments:  # a list, because a py4j array cannot hold a Python proxy
+            packed.add(argument)
+        return self._loader.loadClass(f"headgate.{name}").getConstructors()[0].newInstance(packed.toArray())
+
+    def call(self, name: str, method: str, *arguments: Any) -> Any:
+        """Call a static method of ``headgate.<name>``."""
+        packed = self._jvm.java.util.ArrayList()
+        for argument in arguments:
+            packed.add(argument)
+        found = next(m for m in self._loader.loadClass(f"headgate.{name}").getMethods() if m.getName() == method)
+        return found.invoke(None, packed.toArray())
+
+
+def compiled(context: Any) -> JavaClasses:
+    """Return the classes for this SparkContext, compiling them the first time."""
+    key = context.applicationId
+    with _lock:
+        if key not in _loaded:
+            _loaded.clear()  # a stopped context never comes back
+            _loaded[key] = _compile(context)
+        return _loaded[key]
+
+
+def java_sources() -> dict[str, str]:
+    """Return the Java sources by class name."""
+    folder = resources.files("headgate.catalyst") / "java"
+    return {Path(f.name).stem: f.read_text() for f in folder.iterdir() if f.name.endswith(".java")}
+
+
+def _compile(context: Any) -> JavaClasses:
+    jvm, sources = context._jvm, java_sources()
+    home = Path(tempfile.mkdtemp(prefix="headgate-", dir=context._temp_dir))
+    resource = jvm.org.codehaus.commons.compiler.util.resource
+    inputs = context._gateway.new_array(resource.Resource, len(sources))
+    (home / "src" / "headgate").mkdir(parents=True)
+    for i, (name, source) in enumerate(sources.items()):
+        path = home / "src" / "headgate" / f"{name}.java"
+        path.write_text(source)
+        inputs[i] = resource.FileResource(jvm.java.io.File(str(path)))
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    compiler = jvm.org.codehaus.janino.Compiler()
+    compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader))
+    compiler.setDestinationDirectory(jvm.java.io.File(str(home / "classes")), False)
+    compiler.compile(inputs)
+    jar = home / "headgate.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        for folder, _, names in os.walk(home / "classes"):
+            for name in names:
+                archive.write(Path(folder) / name, str(Path(folder, name).relative_to(home / "classes")))
+    context._jsc.addJar(str(jar))
+    loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
+    return JavaClasses(jvm, loader)

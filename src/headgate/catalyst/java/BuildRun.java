@@ -1,0 +1,106 @@
+package headgate;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.LocalTableScanExec;
+import org.apache.spark.sql.execution.QueryExecution$;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.DataType;
+
+/** Runs one build side once. The plan is optimized already, so it goes straight to the physical planner. */
+public class BuildRun implements Runnable {
+  public final Build build = new Build();
+  private final QueryContext context;
+  private final JsonNode request;
+  private final JsonNode limits;
+
+  public BuildRun(QueryContext context, JsonNode request, JsonNode limits) {
+    this.context = context;
+    this.request = request;
+    this.limits = limits;
+  }
+
+  public int keyCount() { return Json.field(request, "keys").size(); }
+
+  public void run() {
+    long started = System.nanoTime();
+    try {
+      SparkSession.setActiveSession(context.session);
+      SparkContext spark = context.session.sparkContext();
+      java.util.Properties inherited = new java.util.Properties();
+      java.util.Iterator names = context.localProperties.stringPropertyNames().iterator();
+      while (names.hasNext()) {
+        String name = (String) names.next();
+        inherited.setProperty(name, context.localProperties.getProperty(name));
+      }
+      inherited.setProperty("spark.job.description", "headgate: build side of a dynamic filter");
+      spark.setLocalProperties(inherited);
+      collect();
+    } catch (Throwable failure) {
+      build.rows = null;
+      build.partials.clear();
+      build.error = failure.toString();
+      if (isCancellation(failure)) context.cancelled = failure;
+    }
+    build.millis = (System.nanoTime() - started) / 1000000L;
+  }
+
+  private void collect() throws Exception {
+    LogicalPlan plan = new PlanWriter(context, Json.field(request, "edits").toString()).write(Json.field(request, "node").asInt());
+    DataType[] columns = new DataType[plan.output().size()];
+    for (int i = 0; i < columns.length; i++) columns[i] = ((Attribute) plan.output().apply(i)).dataType();
+    int[] keys = new int[keyCount()];
+    for (int i = 0; i < keys.length; i++) keys[i] = Json.item(Json.field(request, "keys"), i).asInt();
+    long rowBytes = Json.field(request, "rowBytes").asLong();
+    BuildTask task = new BuildTask(columns, keys, rowBytes, Json.field(limits, "maxDistinct").asInt(), Json.field(limits, "maxBytes").asLong());
+    SparkPlan physical = QueryExecution$.MODULE$.prepareExecutedPlan(context.session, plan);
+    List parts;
+    if (physical instanceof LocalTableScanExec) {
+      // local rows need no job
+      Iterator rows = scala.jdk.javaapi.CollectionConverters.asJava(((LocalTableScanExec) physical).rows()).iterator();
+      parts = new ArrayList();
+      parts.add(task.collect(rows));
+    } else {
+      parts = physical.execute().toJavaRDD().mapPartitions(task).collect();
+    }
+    merge(parts, columns.length, rowBytes);
+  }
+
+  private void merge(List parts, int columns, long rowBytes) {
+    if (rowBytes <= 0L) build.rows = null;
+    for (int p = 0; p < parts.size(); p++) {
+      PartialBuild part = (PartialBuild) parts.get(p);
+      build.rowCount += part.rowCount;
+      build.partials.add(part.keys);
+      if (part.rows == null || build.rowBytes > rowBytes) build.rows = null;
+      if (build.rows == null) continue;
+      build.rowBytes += part.rows.length;
+      ByteBuffer buffer = ByteBuffer.wrap(part.rows);
+      while (buffer.hasRemaining()) {
+        byte[] raw = new byte[buffer.getInt()];
+        buffer.get(raw);
+        UnsafeRow row = new UnsafeRow(columns);
+        row.pointTo(raw, raw.length);
+        build.rows.add(row);
+      }
+    }
+    if (build.rowBytes > rowBytes) build.rows = null;
+  }
+
+  /** A user who cancels wants the query to end, not to go on without its filter. */
+  private static boolean isCancellation(Throwable failure) {
+    for (Throwable at = failure; at != null; at = at.getCause()) {
+      String message = String.valueOf(at.getMessage());
+      if (at instanceof InterruptedException || message.indexOf("JOB_CANCELLED") >= 0 || message.indexOf("cancelled") >= 0) return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,127 @@
+package headgate;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * Writes a plan, or any subtree of it, with edits made.
+ *
+ * edits: {"scans": {id: {"keep": [file numbers] or null, "rowGroups": {file number: [start, end, ...]},
+ *                        "filters": [{"column": expression id, ...}]}},
+ *         "builds": {id: number of a collected build}}
+ */
+public class PlanWriter {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private final QueryContext context;
+  private final JsonNode scans;
+  private final JsonNode builds;
+  private int at;
+
+  public PlanWriter(QueryContext context, String editsJson) throws Exception {
+    this.context = context;
+    JsonNode edits = MAPPER.readTree(editsJson);
+    this.scans = Json.field(edits, "scans");
+    this.builds = Json.field(edits, "builds");
+  }
+
+  /** Returns the subtree that was read as number `id`, edited. */
+  public LogicalPlan write(int id) {
+    at = id;
+    return rebuild();
+  }
+
+  /** Nodes were numbered in pre-order, so walking in pre-order counts them again. */
+  private LogicalPlan rebuild() {
+    int id = at++;
+    LogicalPlan plan = context.node(id);
+    JsonNode build = builds == null ? null : Json.field(builds, String.valueOf(id));
+    if (build != null) {
+      at = id + count(plan);
+      Build collected = (Build) context.builds.get(build.asInt());
+      return new LocalRelation(plan.output(), Seqs.of(collected.rows), false, scala.Option.empty());
+    }
+    JsonNode scan = scans == null ? null : Json.field(scans, String.valueOf(id));
+    if (scan != null) return narrowed(id, (LogicalPlan) plan, scan);
+    List children = new ArrayList();
+    boolean changed = false;
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) {
+      LogicalPlan child = (LogicalPlan) each.next();
+      LogicalPlan fresh = rebuild();
+      changed = changed || fresh != child;
+      children.add(fresh);
+    }
+    return changed ? (LogicalPlan) plan.withNewChildren(Seqs.of(children)) : plan;
+  }
+
+  private static int count(LogicalPlan plan) {
+    int total = 1;
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) total += count((LogicalPlan) each.next());
+    return total;
+  }
+
+  private LogicalPlan narrowed(int id, LogicalPlan plan, JsonNode edit) {
+    LogicalPlan result = plan;
+    JsonNode keep = Json.field(edit, "keep");
+    if (keep != null && !keep.isNull()) result = onlyFiles((LogicalRelation) plan, context.listing(id), keep, Json.field(edit, "rowGroups"));
+    Expression condition = null;
+    JsonNode filters = Json.field(edit, "filters");
+    for (int i = 0; filters != null && i < filters.size(); i++) {
+      Expression test = Predicates.of(column(plan, Json.field(Json.item(filters, i), "column").asLong()), Json.item(filters, i));
+      condition = condition == null ? test : new And(condition, test);
+    }
+    return condition == null ? result : new Filter(condition, result);
+  }
+
+  private static Attribute column(LogicalPlan plan, long id) {
+    scala.collection.Iterator each = plan.output().iterator();
+    while (each.hasNext()) {
+      Attribute attribute = (Attribute) each.next();
+      if (attribute.exprId().id() == id) return attribute;
+    }
+    throw new IllegalArgumentException("no column #" + id + " in " + plan.nodeName());
+  }
+
+  private static LogicalRelation onlyFiles(LogicalRelation plan, FileListing listing, JsonNode keep, JsonNode rowGroups) {
+    HashSet kept = new HashSet();
+    long bytes = 0L;
+    for (int i = 0; i < keep.size(); i++) {
+      int number = Json.item(keep, i).asInt();
+      kept.add(listing.paths.get(number));
+      bytes += ((Long) listing.lengths.get(number)).longValue();
+    }
+    HashMap ranges = new HashMap();
+    java.util.Iterator names = rowGroups == null ? new ArrayList().iterator() : rowGroups.fieldNames();
+    while (names.hasNext()) {
+      String number = (String) names.next();
+      JsonNode listed = Json.field(rowGroups, number);
+      long[] offsets = new long[listed.size()];
+      long reading = 0L;
+      for (int i = 0; i < offsets.length; i++) offsets[i] = Json.item(listed, i).asLong();
+      for (int i = 0; i < offsets.length; i += 2) reading += offsets[i + 1] - offsets[i];
+      bytes += reading - ((Long) listing.lengths.get(Integer.parseInt(number))).longValue();
+      ranges.put(listing.paths.get(Integer.parseInt(number)), offsets);
+    }
+    HadoopFsRelation files = listing.relation;
+    FileFormat format = ranges.isEmpty() ? files.fileFormat() : new PrunedParquet(ranges);
+    HadoopFsRelation pruned = new HadoopFsRelation(new PrunedFileIndex(files.location(), kept, Math.max(bytes, 0L)),
+        files.partitionSchema(), files.dataSchema(), files.bucketSpec(), format, files.options(), files.sparkSession());
+    LogicalRelation result = new LogicalRelation(pruned, plan.output(), plan.catalogTable(), plan.isStreaming(), plan.stream());
+    result.copyTagsFrom(plan);
+    return result;
+  }
+}

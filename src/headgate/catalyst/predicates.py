@@ -1,0 +1,75 @@
+"""Write domains as the JSON that the Java plan writer turns into Catalyst predicates."""
+
+from __future__ import annotations
+
+import base64
+import math
+from typing import Any
+
+from headgate.domain import Domain
+from headgate.domain.intervals import Cut
+from headgate.domain.types import BINARY, from_axis
+from headgate.domain.values import Bitmap, Discrete, is_empty, is_full
+
+MAX_RANGES = 4
+_INSET = 400
+
+
+def range_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
+    """Return at most a handful of ranges that cover the domain: what a Parquet reader can use, and cheap for each row."""
+    if is_full(domain.values):
+        return None if domain.null_allowed else {"column": column, "ranges": [[None, None]]}
+    cover = domain.simplify(MAX_RANGES)
+    if isinstance(cover.values, Discrete):
+        return {"column": column, "values": _literals(cover), "null": domain.null_allowed}
+    return {"column": column, "ranges": _ranges(cover), "null": domain.null_allowed}
+
+
+def row_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
+    """Return the exact test of each row where it is cheap: a set or a bitmap; else the ranges."""
+    if is_empty(domain.values) or is_full(domain.values):
+        return range_predicate(column, domain)
+    match domain.values:
+        case Discrete(places=places) if len(places) <= _INSET or not domain.type.fits_bitmap:
+            return {"column": column, "values": _literals(domain), "null": domain.null_allowed}
+        case Discrete() | Bitmap():
+            ids = domain.values.ids if isinstance(domain.values, Bitmap) else Domain.bitmap(domain.type, domain.values.places).values.ids  # type: ignore[union-attr]
+            if ids.width == 32 and domain.type.name in ("int", "bigint", "smallint", "tinyint"):
+                packed = base64.b64encode(ids.to_bytes()).decode()
+                return {"column": column, "bitmap": packed, "ranges": _ranges(domain.span()), "null": domain.null_allowed}
+            if isinstance(domain.values, Discrete):
+                return {"column": column, "values": _literals(domain), "null": domain.null_allowed}
+    return range_predicate(column, domain)
+
+
+def _literals(domain: Domain) -> list[Any]:
+    assert isinstance(domain.values, Discrete)
+    return [_literal(domain, place) for place in domain.values.places.tolist()]
+
+
+def _literal(domain: Domain, place: Any) -> Any:
+    kind = domain.type
+    if kind.is_float:
+        value = from_axis(kind, place)
+        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity") if math.isinf(value) else repr(value)
+    if kind.is_decimal:
+        return format(from_axis(kind, place), "f")
+    if kind is BINARY:
+        return base64.b64encode(place).decode()
+    return bool(place) if kind.name == "boolean" else place
+
+
+def _ranges(domain: Domain) -> list[list[Any]]:
+    held, kind = domain.values.intervals(), domain.type
+    ranges = []
+    for low, high in zip(held.lows.tolist(), held.highs.tolist(), strict=True):
+        bottom = _end(domain, low, kind.low)
+        # an exclusive text end is written as an inclusive one: a little wider, which is safe
+        top = None if isinstance(high, Cut) and high.beyond else _end(domain, high, kind.high)
+        ranges.append([bottom, top])
+    return ranges
+
+
+def _end(domain: Domain, bound: Any, edge: Any) -> Any:
+    place = bound.value if isinstance(bound, Cut) else bound
+    return None if place == edge else _literal(domain, place)

@@ -1,0 +1,80 @@
+"""Read the JSON of a Catalyst plan into frozen nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from headgate.plan import nodes
+from headgate.plan.nodes import Column, Conjunct, Expression, Node
+
+
+def read_plan(document: str) -> tuple[Node, dict[str, Any]]:
+    """Return the root node and the session's settings from what the Java plan reader wrote."""
+    decoded = msgspec.json.decode(document)
+    return _node(decoded["root"]), decoded["settings"]
+
+
+def _node(raw: dict[str, Any]) -> Node:
+    common: dict[str, Any] = {
+        "id": raw["id"],
+        "output": tuple(Column(id, name, kind) for id, name, kind in raw["output"]),
+        "children": tuple(_node(child) for child in raw["children"]),
+        "deterministic": raw.get("deterministic", True),
+        "streaming": raw.get("streaming", False),
+    }
+    match raw["op"]:
+        case "scan":
+            return nodes.Scan(
+                **common,
+                source=raw["source"],
+                table=raw["table"],
+                bytes=int(raw["bytes"]),
+                format=raw.get("format", ""),
+                partition_columns=frozenset(raw.get("partitionColumns", ())),
+            )
+        case "join":
+            return nodes.Join(**common, type=raw["type"], conjuncts=_conjuncts(raw))
+        case "filter":
+            return nodes.Filter(**common, conjuncts=_conjuncts(raw))
+        case "project":
+            return nodes.Project(**common, columns=_columns(raw))
+        case "aggregate":
+            keys = tuple(_expression(key) for key in raw["keys"])
+            return nodes.Aggregate(**common, keys=keys, columns=_columns(raw), repeatable=raw["repeatable"])
+        case "window":
+            return nodes.Window(**common, keys=tuple(_expression(key) for key in raw["keys"]))
+        case "other":
+            return nodes.Other(**common, name=raw["name"])
+    plain = {"union": nodes.Union, "limit": nodes.Limit, "sort": nodes.Sort, "repartition": nodes.Repartition}
+    return plain[raw["op"]](**common)
+
+
+def _columns(raw: dict[str, Any]) -> tuple[tuple[int, Expression], ...]:
+    return tuple((id, _expression(expression)) for id, expression in raw["columns"])
+
+
+def _conjuncts(raw: dict[str, Any]) -> tuple[Conjunct, ...]:
+    return tuple(
+        Conjunct(
+            op=conjunct["op"],
+            sql=conjunct["sql"],
+            left=_expression(conjunct["left"]) if "left" in conjunct else None,
+            right=_expression(conjunct["right"]) if "right" in conjunct else None,
+            deterministic=conjunct["deterministic"],
+        )
+        for conjunct in raw["conjuncts"]
+    )
+
+
+def _expression(raw: dict[str, Any]) -> Expression:
+    return Expression(
+        references=frozenset(raw["references"]),
+        column=raw.get("column"),
+        cast=_expression(raw["cast"]) if "cast" in raw else None,
+        type=raw.get("type", ""),
+        sql=raw.get("sql", ""),
+        literal=raw.get("literal", False),
+        deterministic=raw.get("deterministic", True),
+    )

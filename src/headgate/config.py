@@ -1,0 +1,136 @@
+"""The settings: ``spark.headgate.*``, each also a keyword of `headgate.enable`, each settable per query with SQL ``SET``.
+
+A bad value is refused with the values that are allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from headgate.errors import InvalidSetting
+
+PREFIX = "spark.headgate."
+_UNITS = {"": 1, "b": 1, "k": 1024, "kb": 1024, "m": 1024**2, "mb": 1024**2, "g": 1024**3, "gb": 1024**3}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its name, default text, the pattern its text must match, and what is allowed in words."""
+
+    name: str
+    default: str
+    pattern: str
+    allowed: str
+    read: Callable[[str], Any]
+
+    @property
+    def key(self) -> str:
+        """The name in Spark's configuration."""
+        return PREFIX + self.name
+
+
+def _bytes(text: str) -> int:
+    number, unit = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower()).groups()  # type: ignore[union-attr]
+    return int(number) * _UNITS[unit]
+
+
+def _seconds(text: str) -> float | None:
+    if text.strip().lower() == "auto":
+        return None
+    number, unit = re.fullmatch(r"([\d.]+)\s*([a-z]+)", text.strip().lower()).groups()  # type: ignore[union-attr]
+    return float(number) * _SECONDS[unit]
+
+
+def _flag(name: str, default: str = "true") -> Setting:
+    return Setting(name, default, "(?i)true|false", "true or false", lambda text: text.strip().lower() == "true")
+
+
+def _size(name: str, default: str) -> Setting:
+    return Setting(name, default, r"(?i)\s*\d{1,15}\s*([kmg]?b?)\s*", "a size such as 10MB", _bytes)
+
+
+def _share(name: str, default: str) -> Setting:
+    return Setting(name, default, r"0|0?\.\d+|1|0\.\d+|1\.0+", "a number from 0 to 1", float)
+
+
+_DURATION = r"(?i)\s*\d+(\.\d+)?\s*(ms|s|m|min|h)\s*"
+
+SETTINGS: tuple[Setting, ...] = (
+    _flag("enabled"),
+    Setting("strategy", "cost", "(?i)cost|always|never", "cost, always or never", lambda text: text.strip().lower()),
+    Setting("maxWait", "auto", f"(?i)auto|{_DURATION[4:]}", "auto or a duration such as 0s or 500ms", _seconds),
+    Setting("maxDistinctValues", "10000", r"\d{1,9}", "a whole number from 0", int),
+    _size("maxFilterBytes", "10MB"),
+    _size("memoryLimit", "100MB"),
+    _flag("rangeFilters"),
+    _flag("prunePartitions"),
+    _flag("pruneFiles"),
+    _flag("pruneRowGroups"),
+    _flag("filterRows"),
+    _share("minSelectivity", "0.5"),
+    Setting("refreshMaxWait", "1s", _DURATION, "a duration such as 1s", _seconds),
+    _share("queueThreshold", "0.7"),
+    _flag("nonBlocking"),
+)
+_BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings in force for one query."""
+
+    enabled: bool = True
+    strategy: str = "cost"
+    max_wait: float | None = None
+    max_distinct_values: int = 10_000
+    max_filter_bytes: int = 10 * 1024**2
+    memory_limit: int = 100 * 1024**2
+    range_filters: bool = True
+    prune_partitions: bool = True
+    prune_files: bool = True
+    prune_row_groups: bool = True
+    filter_rows: bool = True
+    min_selectivity: float = 0.5
+    refresh_max_wait: float | None = 1.0
+    queue_threshold: float = 0.7
+    non_blocking: bool = True
+
+
+def checked(name: str, value: Any) -> str:
+    """Return a keyword of ``enable`` as the text of its setting; refuse what is not allowed."""
+    setting = _BY_NAME.get(_camel(name))
+    if setting is None:
+        known = ", ".join(sorted(_snake(s.name) for s in SETTINGS))
+        raise InvalidSetting(f"{name!r} is not a setting; the settings are {known}")
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if not re.fullmatch(setting.pattern, text):
+        raise InvalidSetting(f"{setting.key}={text!r} is not allowed; it takes {setting.allowed}")
+    return text
+
+
+def key_of(name: str) -> str:
+    """Return the key in Spark's configuration of a keyword of ``enable``."""
+    return PREFIX + _camel(name)
+
+
+def read_settings(configured: Mapping[str, str]) -> Settings:
+    """Read the settings from Spark's configuration; a value that cannot be read counts as its default."""
+    found: dict[str, Any] = {}
+    for setting in SETTINGS:
+        text = configured.get(setting.key)
+        if text is not None and re.fullmatch(setting.pattern, text):
+            found[_snake(setting.name)] = setting.read(text)
+    return Settings(**{f.name: found[f.name] for f in fields(Settings) if f.name in found})
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"([A-Z])", lambda match: "_" + match[1].lower(), name)

@@ -1,0 +1,96 @@
+"""Keep a domain within limits by giving it a cheaper form: set, bitmap, bloom and range, range, ALL.
+
+    set        up to ``max_distinct`` values (the limit itself is still a set) and ``max_bytes``
+    bitmap     whole numbers, while its bytes stay within ``max_bytes``
+    bloom      with the range of the values, while at most half of its bits are set
+    range      smallest to largest
+    ALL        when ranges are switched off, or even one range is too large
+
+Soundness: every form holds all that the one before it held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headgate.domain import algebra
+from headgate.domain.arrays import Array
+from headgate.domain.bitmap import IdBitmap
+from headgate.domain.bloom import BloomBits
+from headgate.domain.domain import Domain
+from headgate.domain.hashing import xxhash64
+from headgate.domain.types import ValueType
+from headgate.domain.values import (
+    Bitmap,
+    Bloom,
+    Discrete,
+    Ranges,
+    ValueSet,
+    all_values,
+    from_bloom,
+    from_ids,
+    is_empty,
+    is_full,
+)
+
+_BLOOM_BITS_PER_ITEM = 8
+_FULLEST_BLOOM = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large a domain may grow before it is kept in a cheaper form (DESIGN: spark.headgate.*)."""
+
+    max_distinct: int = 10_000
+    max_bytes: int = 10 * 1024 * 1024
+    ranges: bool = True
+    bloom_items: int = 1_000_000
+
+
+def within(domain: Domain, limits: Limits) -> Domain:
+    """Return the domain, or the first cheaper form of it that respects the limits."""
+    values = domain.values
+    while not fits(values, limits):
+        values = cheaper(values, limits)
+        if is_full(values):
+            return Domain.all(domain.type)
+    return Domain(values, domain.null_allowed)
+
+
+def fits(values: ValueSet, limits: Limits) -> bool:
+    """Whether a value set respects the limits; nothing and everything always do."""
+    if is_empty(values) or is_full(values):
+        return True
+    match values:
+        case Discrete(places=places) if len(places) > limits.max_distinct:
+            return False
+        case Bloom(bits=bits) if bits.fill > _FULLEST_BLOOM:
+            return False
+        case Ranges() if not limits.ranges:
+            return False
+    return values.nbytes <= limits.max_bytes
+
+
+def cheaper(values: ValueSet, limits: Limits) -> ValueSet:
+    """Return the next cheaper form, which holds all that this one holds."""
+    kind = values.kind
+    if isinstance(values, Discrete) and kind.fits_bitmap:
+        return from_ids(kind, IdBitmap.of(values.places))
+    if isinstance(values, Discrete | Bitmap):
+        places = values.places if isinstance(values, Discrete) else values.ids.ids()
+        if (bits := _bloom_of(kind, places, limits)) is not None:
+            return from_bloom(kind, bits, algebra.span(values).intervals())
+    if isinstance(values, Ranges) and len(values.held) == 1:
+        return all_values(kind)
+    return Ranges(kind, algebra.span(values).intervals())
+
+
+def _bloom_of(kind: ValueType, places: Array, limits: Limits) -> BloomBits | None:
+    """Put values into a bloom of the usual size, doubled until they fit, so that any two blooms fold together."""
+    most = limits.max_bytes * 8
+    bits = min(most, limits.bloom_items * _BLOOM_BITS_PER_ITEM)
+    while bits < len(places) * _BLOOM_BITS_PER_ITEM and bits * 2 <= most:
+        bits *= 2
+    if bits < 64:
+        return None
+    return BloomBits.sized_for(bits // _BLOOM_BITS_PER_ITEM, bits).add(xxhash64(kind, places))

@@ -1,0 +1,84 @@
+"""Put several filters under one version, so that a consumer asks for everything newer than what it has in one call.
+
+    filters     a: version 1    b: version 1    b: version 2
+    set         1               2               3
+    newer_than(1)  ->  News(3, {b: version 2})     a has not changed since; of b only the newest state counts
+
+Asking with the version of the last answer acknowledges it: nothing is told twice, nothing is left out. Thread-safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from threading import Condition
+
+from headgate.errors import InvalidFilter
+from headgate.filters.dynamic_filter import FilterView, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What has changed since some version: the version now, and the newest state of each filter that changed."""
+
+    version: int
+    filters: Mapping[str, Snapshot]
+
+
+class FilterSet:
+    """The filters of one query."""
+
+    def __init__(self, filters: Iterable[FilterView] = ()) -> None:
+        self._filters: dict[str, FilterView] = {}
+        self._changes: dict[str, tuple[int, Snapshot]] = {}
+        self._version = 0
+        self._changed = Condition()
+        for added in filters:
+            self.add(added)
+
+    @property
+    def version(self) -> int:
+        """How often any of the filters has changed."""
+        return self._version
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no filter can change any more."""
+        with self._changed:
+            return self._all_told()
+
+    def add(self, filter: FilterView) -> None:
+        """Add a filter; what it already knows is news."""
+        with self._changed:
+            if filter.id in self._filters:
+                raise InvalidFilter(f"there is a filter {filter.id!r} already")
+            self._filters[filter.id] = filter
+        filter.subscribe(lambda state: self._note(filter.id, state))
+
+    def find(self, id: str) -> FilterView | None:
+        """Return the filter of that name, or None."""
+        return self._filters.get(id)
+
+    def newer_than(self, version: int) -> News:
+        """Return the filters that have changed after a version of this set."""
+        with self._changed:
+            newer = {name: state for name, (changed, state) in self._changes.items() if changed > version}
+            return News(self._version, newer)
+
+    def wait_newer(self, version: int, timeout: float | None = None) -> News:
+        """Wait until any filter changes after a version, or none can any more, and return what is newer then."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._version > version or self._all_told(), timeout)
+            return self.newer_than(version)
+
+    def _note(self, id: str, state: Snapshot) -> None:
+        if state.version == 0:
+            return
+        with self._changed:
+            self._version += 1
+            self._changes[id] = (self._version, state)
+            self._changed.notify_all()
+
+    def _all_told(self) -> bool:
+        """Whether the last change of every filter has been noted here."""
+        return all(name in self._changes and self._changes[name][1].is_complete for name in self._filters)

@@ -1,0 +1,157 @@
+"""The report of one query: each filter, each scan and each join, what was done with it, and if nothing, why."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+
+@dataclass(slots=True)
+class FilterReport:
+    """One dynamic filter. ``state``: dropped, collected (but not needed) or applied."""
+
+    id: str
+    join: str
+    column: str
+    kind: str = ""
+    state: str = "dropped"
+    values: int | None = None
+    bytes: int = 0
+    collect_ms: int = 0
+    applied_to: list[str] = field(default_factory=list)
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class ScanReport:
+    """One scan of files. Bytes are those of the files and row groups that are left to read, all columns counted."""
+
+    table: str
+    node: int = -1
+    files_total: int = 0
+    files_read: int = 0
+    row_groups_total: int = 0
+    row_groups_read: int = 0
+    bytes_total: int = 0
+    bytes_read: int = 0
+    filters: list[str] = field(default_factory=list)
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class JoinReport:
+    """One join, and why it feeds no filter where it feeds none."""
+
+    node: int
+    type: str
+    condition: str
+    filters: list[str] = field(default_factory=list)
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class QueryReport:
+    """The story of one query. Times are in milliseconds; ``plan_ms`` is Headgate's own, without its build jobs."""
+
+    filters: list[FilterReport] = field(default_factory=list)
+    scans: list[ScanReport] = field(default_factory=list)
+    joins: list[JoinReport] = field(default_factory=list)
+    plan_ms: float = 0.0
+    build_ms: float = 0.0
+    failures: list[str] = field(default_factory=list)
+    note: str = ""
+
+    @property
+    def bytes_total(self) -> int:
+        """Bytes of all scanned files."""
+        return sum(scan.bytes_total for scan in self.scans)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes left to read."""
+        return sum(scan.bytes_read for scan in self.scans)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return asdict(self)
+
+    def __rich__(self) -> Group:
+        parts: list[Any] = [_table("Scans", _SCAN_HEADS, (_scan_row(scan) for scan in self.scans))]
+        parts.append(_table("Dynamic filters", _FILTER_HEADS, (_filter_row(f) for f in self.filters)))
+        lonely = [join for join in self.joins if join.reason]
+        if lonely:
+            parts.append(_table("Joins without a filter", ("join", "why"), ((j.condition or j.type, j.reason) for j in lonely)))
+        parts += [Text(f"failed, query unfiltered: {failure}") for failure in self.failures]
+        parts.append(Text(f"planning {self.plan_ms:.0f} ms, builds {self.build_ms:.0f} ms{'. ' + self.note if self.note else ''}"))
+        return Group(*parts)
+
+    def __str__(self) -> str:
+        console = Console(width=140, record=True, file=_Nowhere())
+        console.print(self)
+        return console.export_text()
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            (
+                _html_table("Scans", _SCAN_HEADS, (_scan_row(scan) for scan in self.scans)),
+                _html_table("Dynamic filters", _FILTER_HEADS, (_filter_row(f) for f in self.filters)),
+            )
+        )
+
+
+class _Nowhere:
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        return None
+
+
+_SCAN_HEADS = ("table", "files", "row groups", "bytes", "filters", "why not")
+_FILTER_HEADS = ("id", "join", "column", "kind", "values", "state", "applied to", "why not")
+
+
+def _scan_row(scan: ScanReport) -> tuple[str, ...]:
+    groups = f"{scan.row_groups_read} of {scan.row_groups_total}" if scan.row_groups_total else ""
+    return (
+        scan.table.rsplit("/", 1)[-1],
+        f"{scan.files_read} of {scan.files_total}" if scan.files_total else "",
+        groups,
+        f"{readable_bytes(scan.bytes_read)} of {readable_bytes(scan.bytes_total)}",
+        ", ".join(scan.filters),
+        scan.reason,
+    )
+
+
+def _filter_row(f: FilterReport) -> tuple[str, ...]:
+    values = "" if f.values is None else f"{f.values:,}"
+    return (f.id, f.join, f.column, f.kind, values, f.state, ", ".join(f.applied_to), f.reason)
+
+
+def readable_bytes(count: int) -> str:
+    """Return a size in the unit a person would choose."""
+    size = float(count)
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1024 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    raise AssertionError("unreachable")
+
+
+def _table(title: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
+    table = Table(*heads, title=title, title_justify="left", expand=False)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _html_table(title: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    head = "".join(f"<th>{html.escape(h)}</th>" for h in heads)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<h4>{html.escape(title)}</h4><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

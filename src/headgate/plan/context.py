@@ -1,0 +1,46 @@
+"""What rules may ask of the world outside the plan: settings, and facts about scans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from headgate.plan.nodes import QueryPlan
+
+
+class Strategy(Enum):
+    """Which legal filters are applied."""
+
+    COST = "cost"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """How well the containers of a scan tell the values of one column apart.
+
+    ``depth`` is the share of containers that hold an average value: 1/n when sorted, 1 when nothing can be told apart.
+    """
+
+    containers: int
+    depth: float
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleContext:
+    """One typed bag for all rules."""
+
+    strategy: Strategy = Strategy.COST
+    broadcast_bytes: int = 10 * 1024 * 1024
+    min_selectivity: float = 0.5
+    max_build_share: float = 0.25
+    min_scan_bytes: int = 8 * 1024 * 1024
+    range_filters: bool = True
+    filter_rows: bool = True
+    clustering: Callable[[int, int], Clustering] = lambda scan, column: Clustering(0, 1.0, "nothing is known of its files")  # noqa: ARG005
+
+
+Rule = Callable[[QueryPlan, RuleContext], QueryPlan]

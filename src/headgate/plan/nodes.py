@@ -1,0 +1,222 @@
+"""The query as frozen nodes: what Headgate needs to know of a Catalyst plan, and nothing more.
+
+Columns are Catalyst expression ids, never names: two columns called ``id`` are two columns.
+Nodes are numbered in pre-order, so a node's number is its address in the Catalyst plan it was read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that a node puts out."""
+
+    id: int
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A plain column, a cast, or anything else (by its SQL).
+
+    ``column`` is set for a plain column; ``cast`` and ``type`` for a cast of another expression.
+    """
+
+    references: frozenset[int] = frozenset()
+    column: int | None = None
+    cast: Expression | None = None
+    type: str = ""
+    sql: str = ""
+    literal: bool = False
+    deterministic: bool = True
+
+
+    def unwrapped(self) -> tuple[Expression, tuple[str, ...]]:
+        """Return what stands below the casts, and the types they cast to, innermost first."""
+        inner, steps = self, []
+        while inner.cast is not None:
+            steps.append(inner.type)
+            inner = inner.cast
+        return inner, tuple(reversed(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunct:
+    """One condition of several that must all hold; ``op`` is a comparison, or ``other``."""
+
+    op: str
+    sql: str = ""
+    left: Expression | None = None
+    right: Expression | None = None
+    deterministic: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What all nodes have. ``deterministic`` is False when an expression of the node itself is not."""
+
+    id: int
+    output: tuple[Column, ...]
+    children: tuple[Node, ...] = ()
+    deterministic: bool = True
+    streaming: bool = False
+
+    def walk(self) -> Iterator[Node]:
+        """Yield this node and all below it, in pre-order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def find_column(self, id: int) -> Column | None:
+        """Return the output column with this expression id."""
+        return next((column for column in self.output if column.id == id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(Node):
+    """A leaf. ``source``: parquet, files, gated (already narrowed), local, range, cached, checkpoint, rdd, jdbc, other."""
+
+    source: str = "other"
+    table: str = ""
+    bytes: int = 0
+    format: str = ""
+    partition_columns: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Node):
+    """Keeps the rows that satisfy every conjunct."""
+
+    conjuncts: tuple[Conjunct, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Project(Node):
+    """Computes columns from each row."""
+
+    columns: tuple[tuple[int, Expression], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    """Joins its two children; ``type`` is Catalyst's: INNER, LEFT OUTER, RIGHT OUTER, FULL OUTER, LEFT SEMI, LEFT ANTI."""
+
+    type: str = "INNER"
+    conjuncts: tuple[Conjunct, ...] = ()
+
+    @property
+    def left(self) -> Node:
+        """The left child."""
+        return self.children[0]
+
+    @property
+    def right(self) -> Node:
+        """The right child."""
+        return self.children[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Node):
+    """Groups by ``keys``; ``repeatable`` when a second run gives the very same values."""
+
+    keys: tuple[Expression, ...] = ()
+    columns: tuple[tuple[int, Expression], ...] = ()
+    repeatable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Node):
+    """Computes window functions over partitions by ``keys``."""
+
+    keys: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Union(Node):
+    """Puts the rows of its children one after another, columns by position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Node):
+    """Keeps some number of rows: whatever reaches it decides what leaves it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(Node):
+    """Orders rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repartition(Node):
+    """Moves rows between tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Other(Node):
+    """A node that Headgate does not look into."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A scan column that a filter may be applied to.
+
+    ``compared`` is the type in which the join compares; the column itself may be narrower. ``shuffles`` counts the
+    operators between the scan and the join that move rows, so that dropping rows early pays.
+    """
+
+    scan: int
+    column: int
+    compared: str
+    shuffles: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFilter:
+    """A filter that a join's build side will feed: where its values come from, and where they go.
+
+    ``probe op build`` is the clause; ``build_column`` is compared after a cast to ``compared`` where ``build_cast``.
+    ``reason`` is empty while the filter is alive, and says in a sentence why it was dropped otherwise.
+    ``wave`` is the round in which its build side runs: builds of one wave are independent.
+    """
+
+    id: str
+    join: int
+    op: str
+    build: int
+    build_column: int
+    probe: int
+    probe_expression: Expression
+    compared: str
+    clause: str
+    consumers: tuple[Consumer, ...] = ()
+    build_once_only: bool = False
+    wave: int = -1
+    reason: str = ""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the filter is still wanted."""
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """A query with the filters planned for it, and the joins for which none could be planned."""
+
+    root: Node
+    filters: tuple[PlannedFilter, ...] = ()
+    unfiltered: tuple[tuple[int, str], ...] = field(default=())
+
+    def node(self, id: int) -> Node:
+        """Return the node with this number."""
+        return next(node for node in self.root.walk() if node.id == id)
+
+    def nodes(self) -> dict[int, Node]:
+        """Return all nodes by number."""
+        return {node.id: node for node in self.root.walk()}

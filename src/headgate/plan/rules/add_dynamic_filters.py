@@ -1,0 +1,96 @@
+"""Give each comparison between the two sides of a join a filter from one side to the other, where the join allows it.
+
+    Join INNER  fact.k = dim.id      ->   df_0: fact.k = {dim.id}      df_1: dim.id = {fact.k}
+
+Which side may be filtered follows from which side's unmatched rows the join puts out: those must stay.
+When it does nothing: a full outer or existence join, a join without a comparison between its sides.
+"""
+
+from __future__ import annotations
+
+from headgate.plan.casts import lossy_cast
+from headgate.plan.context import RuleContext
+from headgate.plan.nodes import Conjunct, Expression, Join, Node, PlannedFilter, QueryPlan
+
+FILTERS_LEFT = frozenset({"INNER", "CROSS", "LEFT SEMI", "RIGHT OUTER"})
+FILTERS_RIGHT = frozenset({"INNER", "CROSS", "LEFT SEMI", "LEFT OUTER", "LEFT ANTI"})
+FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def add_dynamic_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
+    """Plan a filter for each clause and each legal direction; say why for each join that gets none."""
+    del context
+    filters: list[PlannedFilter] = []
+    unfiltered: list[tuple[int, str]] = []
+    for node in plan.root.walk():
+        if isinstance(node, Join):
+            found = _filters_of(node, len(filters))
+            filters += found
+            if not found:
+                unfiltered.append((node.id, _why_none(node)))
+    return QueryPlan(plan.root, tuple(filters), tuple(unfiltered))
+
+
+def _filters_of(join: Join, first: int) -> list[PlannedFilter]:
+    found: list[PlannedFilter] = []
+    for conjunct in join.conjuncts:
+        if (sides := _sides(join, conjunct)) is None:
+            continue
+        left, right, op = sides
+        if join.type in FILTERS_LEFT:
+            found += _planned(join, op, (join.left, left), (join.right, right), first + len(found), conjunct)
+        if join.type in FILTERS_RIGHT:
+            found += _planned(join, FLIPPED[op], (join.right, right), (join.left, left), first + len(found), conjunct)
+    return found
+
+
+def _sides(join: Join, conjunct: Conjunct) -> tuple[Expression, Expression, str] | None:
+    """Return ``left op right`` with each expression over its own side of the join."""
+    left, right, op = conjunct.left, conjunct.right, conjunct.op
+    if left is None or right is None or op not in FLIPPED or not conjunct.deterministic:
+        return None
+    if not left.references or not right.references:
+        return None
+    ours = {column.id for column in join.left.output}
+    theirs = {column.id for column in join.right.output}
+    if left.references <= ours and right.references <= theirs:
+        return left, right, op
+    if left.references <= theirs and right.references <= ours:
+        return right, left, FLIPPED[op]
+    return None
+
+
+def _planned(
+    join: Join, op: str, probe: tuple[Node, Expression], build: tuple[Node, Expression], number: int, conjunct: Conjunct
+) -> list[PlannedFilter]:
+    (probe_node, probe_expression), (build_node, build_expression) = probe, build
+    inner, steps = build_expression.unwrapped()
+    column = None if inner.column is None else build_node.find_column(inner.column)
+    if column is None:
+        return []
+    return [
+        PlannedFilter(
+            id=f"df_{number}",
+            join=join.id,
+            op=op,
+            build=build_node.id,
+            build_column=column.id,
+            probe=probe_node.id,
+            probe_expression=probe_expression,
+            compared=steps[-1] if steps else column.type,
+            clause=conjunct.sql,
+            reason=lossy_cast(column.type, steps).replace("column", "build column", 1),
+        )
+    ]
+
+
+def _why_none(join: Join) -> str:
+    if join.type not in FILTERS_LEFT | FILTERS_RIGHT:
+        return f"{join.type.lower()} join: unmatched rows of both sides must stay"
+    if not join.conjuncts:
+        return "no join condition"
+    for conjunct in join.conjuncts:
+        if conjunct.op in FLIPPED and conjunct.left is not None and conjunct.right is not None:
+            side = conjunct.right if conjunct.right.sql else conjunct.left
+            return f"build column is computed: {side.sql or conjunct.sql}"
+    return f"no comparison between the two sides: {join.conjuncts[0].sql}"

@@ -1,0 +1,120 @@
+"""Keep the filters that pay: a cheap build side that may be selective, and a scan that can be narrowed by the column.
+
+A filter pays if it spares the scan more than its build costs. Before anything has run that is judged by sizes (bytes of
+the build side's scans against bytes of the probe scan) and by how well files and row groups tell the column's values
+apart. A filter whose scan is small is kept all the same when that scan is part of the build side of a filter that pays:
+that is how nation -> supplier -> lineitem cascades.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headgate.plan.context import RuleContext, Strategy
+from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, PlannedFilter, QueryPlan, Scan
+
+USEFUL_DEPTH = 0.6
+
+
+def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
+    """Drop filters that would not pay; of two directions over one clause keep the cheaper."""
+    nodes = plan.nodes()
+    filters = {planned.id: planned for planned in plan.filters}
+    if context.strategy is not Strategy.ALWAYS:
+        _drop_unpromising(filters, nodes, context)
+    _keep_one_direction(filters, nodes)
+    return replace(plan, filters=tuple(filters.values()))
+
+
+def _drop_unpromising(filters: dict[str, PlannedFilter], nodes: dict[int, Node], context: RuleContext) -> None:
+    verdicts = {f.id: _judged(f, nodes, context) for f in filters.values() if f.is_alive}
+    kept = {id for id, reason in verdicts.items() if not reason}
+    while True:
+        build_scans = {scan.id for id in kept for scan in _scans(nodes[filters[id].build])}
+        feeding = {
+            f.id
+            for f in filters.values()
+            if f.is_alive
+            and f.id not in kept
+            and any(c.scan in build_scans for c in f.consumers)
+            and _may_select(nodes[f.build])
+            and _bytes(nodes[f.build]) <= context.broadcast_bytes
+        }
+        if not feeding:
+            break
+        kept |= feeding
+    for id, reason in verdicts.items():
+        if id not in kept:
+            filters[id] = replace(filters[id], reason=reason)
+
+
+def _judged(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> str:
+    build = nodes[planned.build]
+    if not _may_select(build):
+        return "build side keeps every key: it has no filter"
+    reasons = [_consumer_verdict(consumer, planned, nodes, context) for consumer in planned.consumers]
+    return "" if "" in reasons else reasons[0]
+
+
+def _consumer_verdict(consumer: Consumer, planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> str:
+    scan, build_bytes = nodes[consumer.scan], _bytes(nodes[planned.build])
+    assert isinstance(scan, Scan)
+    if scan.bytes < context.min_scan_bytes:
+        return f"scan is small: {scan.bytes:,} bytes"
+    if build_bytes > context.max_build_share * scan.bytes:
+        return f"build side is not cheap: it reads {build_bytes:,} bytes to narrow a scan of {scan.bytes:,}"
+    clustering = context.clustering(consumer.scan, consumer.column)
+    if clustering.why_not:
+        return clustering.why_not
+    if clustering.depth > USEFUL_DEPTH:
+        return (
+            f"would remove nothing: an average value is in {clustering.depth:.0%} of {clustering.containers} row groups"
+        )
+    return ""
+
+
+def _keep_one_direction(filters: dict[str, PlannedFilter], nodes: dict[int, Node]) -> None:
+    """Both directions of one clause would wait for each other; the side that reads less is built."""
+    by_clause: dict[tuple[int, frozenset[int]], PlannedFilter] = {}
+    for planned in filters.values():
+        if not planned.is_alive:
+            continue
+        key = (planned.join, frozenset({planned.build, planned.probe}))
+        other = by_clause.get(key)
+        if other is None or other.build == planned.build:
+            by_clause.setdefault(key, planned)
+            continue
+        loser = max(planned, other, key=lambda f: _rank(f, nodes))
+        winner = planned if loser is other else other
+        by_clause[key] = winner
+        for f in list(filters.values()):
+            if f.is_alive and f.join == loser.join and f.build == loser.build:
+                filters[f.id] = replace(f, reason=f"the other direction is cheaper: {winner.id}")
+
+
+def _rank(planned: PlannedFilter, nodes: dict[int, Node]) -> tuple[int, int]:
+    return _bytes(nodes[planned.build]), -_bytes(nodes[planned.probe])
+
+
+def _bytes(node: Node) -> int:
+    return sum(scan.bytes for scan in _scans(node))
+
+
+def _scans(node: Node) -> list[Scan]:
+    return [n for n in node.walk() if isinstance(n, Scan)]
+
+
+def _may_select(build: Node) -> bool:
+    """Whether the build side may lack keys that the probe side has: something in it removes rows."""
+    for node in build.walk():
+        match node:
+            case Filter(conjuncts=conjuncts):
+                if any(conjunct.op not in ("is not null", "dynamic pruning") for conjunct in conjuncts):
+                    return True
+            case Limit() | Scan(source="local" | "range"):
+                return True
+            case Join(type="LEFT SEMI" | "LEFT ANTI"):
+                return True
+            case Aggregate() | _:
+                continue
+    return False

@@ -1,0 +1,58 @@
+"""Put the build sides in order: a build whose scans other filters narrow runs after the builds of those filters.
+
+    region -> nation -> supplier -> lineitem      waves 0, 1, 2
+
+Builds of one wave do not depend on each other and run side by side. Filters that wait for each other in a circle cannot
+all be waited for: the one with the costliest build is dropped until the circle is open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headgate.plan.context import RuleContext
+from headgate.plan.nodes import Node, PlannedFilter, QueryPlan, Scan
+
+
+def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
+    """Give each living filter its wave."""
+    del context
+    nodes = plan.nodes()
+    filters = {planned.id: planned for planned in plan.filters}
+    waiting = {planned.build for planned in plan.filters if planned.is_alive}
+    done: set[int] = set()
+    wave = 0
+    while waiting:
+        needs = {build: _needed(build, filters, nodes) & waiting for build in waiting}
+        ready = {build for build in waiting if not needs[build]}
+        if not ready:
+            costliest = max(waiting, key=lambda build: (_bytes(nodes[build]), build))
+            _drop(filters, costliest, "waits in a circle with other filters, and its build side is the costliest")
+            waiting.discard(costliest)
+            continue
+        for planned in list(filters.values()):
+            if planned.is_alive and planned.build in ready:
+                filters[planned.id] = replace(planned, wave=wave)
+        waiting -= ready
+        done |= ready
+        wave += 1
+    return replace(plan, filters=tuple(filters.values()))
+
+
+def _needed(build: int, filters: dict[str, PlannedFilter], nodes: dict[int, Node]) -> set[int]:
+    scans = {node.id for node in nodes[build].walk() if isinstance(node, Scan)}
+    return {
+        planned.build
+        for planned in filters.values()
+        if planned.is_alive and planned.build != build and any(consumer.scan in scans for consumer in planned.consumers)
+    }
+
+
+def _drop(filters: dict[str, PlannedFilter], build: int, reason: str) -> None:
+    for planned in list(filters.values()):
+        if planned.is_alive and planned.build == build:
+            filters[planned.id] = replace(planned, reason=reason)
+
+
+def _bytes(node: Node) -> int:
+    return sum(scan.bytes for scan in node.walk() if isinstance(scan, Scan))

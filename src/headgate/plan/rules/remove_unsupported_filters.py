@@ -1,0 +1,93 @@
+"""Drop filters that could not be collected or applied soundly: wrong types, unstable build sides, sources without files.
+
+The build side runs at planning, so it must give the same rows when it is read again: file relations, local data, ranges,
+caches. A build with a LIMIT, a window or an order-dependent aggregate may be used only if its one run also takes the
+place of the build side in the query (``build_once_only``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headgate.domain import loses_nothing, value_type
+from headgate.errors import InvalidFilter
+from headgate.plan.context import RuleContext
+from headgate.plan.nodes import Aggregate, Consumer, Limit, Node, Other, PlannedFilter, QueryPlan, Scan, Window
+
+STABLE_SOURCES = frozenset({"parquet", "files", "gated", "local", "range", "cached", "checkpoint"})
+_NAMES = {"jdbc": "JDBC", "rdd": "an RDD"}
+_STABLE_NODES = frozenset({"Generate", "Expand", "SubqueryAlias", "ResolvedHint"})
+
+
+def remove_unsupported_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
+    """Drop each filter that cannot be made or used, with one sentence why."""
+    nodes = plan.nodes()
+    return replace(plan, filters=tuple(_checked(planned, nodes, context) for planned in plan.filters))
+
+
+def _checked(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> PlannedFilter:
+    if not planned.is_alive:
+        return planned
+    build = nodes[planned.build]
+    reason = _build_reason(build) or _type_reason(planned, build) or _op_reason(planned, context)
+    if reason:
+        return replace(planned, reason=reason)
+    usable, reasons = [], []
+    for consumer in planned.consumers:
+        why = _consumer_reason(consumer, nodes[consumer.scan])
+        (reasons if why else usable).append(why or consumer)  # type: ignore[arg-type]
+    if not usable:
+        return replace(planned, consumers=(), reason=str(reasons[0]))
+    return replace(planned, consumers=tuple(usable), build_once_only=_runs_differently_twice(build))  # type: ignore[arg-type]
+
+
+def _build_reason(build: Node) -> str:
+    for node in build.walk():
+        if node.streaming:
+            return "build side reads a stream: not stable"
+        if not node.deterministic:
+            return "build side is not deterministic"
+        if isinstance(node, Scan) and node.source not in STABLE_SOURCES:
+            return f"build side reads {_NAMES.get(node.source, node.table)}: not stable"
+        if isinstance(node, Other) and node.name not in _STABLE_NODES:
+            return f"build side contains {node.name}"
+    return ""
+
+
+def _type_reason(planned: PlannedFilter, build: Node) -> str:
+    column = build.find_column(planned.build_column)
+    stored = column.type if column else "?"
+    try:
+        if not loses_nothing(value_type(stored), value_type(planned.compared)):
+            return f"build column is cast with loss: {stored} to {planned.compared}"
+    except InvalidFilter:
+        return f"no domain over type {stored if stored != planned.compared else planned.compared}"
+    return ""
+
+
+def _op_reason(planned: PlannedFilter, context: RuleContext) -> str:
+    if planned.op not in ("=", "<=>") and not context.range_filters:
+        return "range filters are off: spark.headgate.rangeFilters=false"
+    return ""
+
+
+def _consumer_reason(consumer: Consumer, scan: Node) -> str:
+    assert isinstance(scan, Scan)
+    if scan.source == "gated":
+        return "already filtered"
+    if scan.source != "parquet":
+        return f"scan of {scan.format or scan.table} has no file statistics that Headgate reads"
+    column = scan.find_column(consumer.column)
+    stored = column.type if column else "?"
+    try:
+        if not loses_nothing(value_type(stored), value_type(consumer.compared)):
+            return f"column is cast with loss: {stored} to {consumer.compared}"
+    except InvalidFilter:
+        return f"no domain over type {stored}"
+    return ""
+
+
+def _runs_differently_twice(build: Node) -> bool:
+    return any(
+        isinstance(node, Limit | Window) or (isinstance(node, Aggregate) and not node.repeatable) for node in build.walk()
+    )

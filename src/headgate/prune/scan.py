@@ -1,0 +1,134 @@
+"""Narrow one scan with all its filters at once, cheapest level first: partitions, then files, then row groups.
+
+Returns which files remain and which row groups of them, or nothing at all where every row group survives: a filter
+that would remove nothing is not applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headgate.domain import Domain, TupleDomain, value_type
+from headgate.domain.arrays import Array
+from headgate.errors import InvalidFilter
+from headgate.prune.survivors import ColumnBounds, survivors
+from headgate.tables.layout import FileStatistics, TableLayout
+
+
+@dataclass(frozen=True, slots=True)
+class PruneLevels:
+    """Which levels may be pruned."""
+
+    partitions: bool = True
+    files: bool = True
+    row_groups: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ScanVerdict:
+    """What is left of a scan. ``row_groups`` maps a partly read file to the byte ranges of its surviving row groups."""
+
+    keep: list[int]
+    row_groups: dict[int, list[int]] = field(default_factory=dict)
+    files_total: int = 0
+    row_groups_total: int = 0
+    row_groups_read: int = 0
+    bytes_total: int = 0
+    bytes_read: int = 0
+
+    @property
+    def removes_something(self) -> bool:
+        """Whether anything is left unread."""
+        return len(self.keep) < self.files_total or bool(self.row_groups)
+
+
+def prune_scan(domains: Mapping[str, Domain], layout: TableLayout, levels: PruneLevels | None = None) -> ScanVerdict:
+    """Say which files and row groups may hold rows that satisfy every domain, given by column name."""
+    levels = levels or PruneLevels()
+    partition_names = {name for name, _ in layout.partition_columns}
+    by_partition = {name: d for name, d in domains.items() if name in partition_names}
+    by_file = {name: d for name, d in domains.items() if name not in partition_names}
+    nothing = any(domain.is_none for domain in domains.values())
+    files = list(range(len(layout.files)))
+    if levels.partitions and by_partition:
+        alive = surviving_partitions(by_partition, layout)
+        files = [i for i in files if alive[layout.files[i].partition]]
+    if nothing and levels.files:
+        files = []
+    sizes = [file.size for file in layout.files]
+    if not by_file or not files or not (levels.files or levels.row_groups):
+        read = sum(sizes[i] for i in files)
+        return ScanVerdict(files, {}, len(sizes), 0, 0, sum(sizes), read)
+    statistics = layout.statistics(files, [(name, d.type.name) for name, d in by_file.items()])
+    return _surviving_row_groups(TupleDomain(by_file), statistics, layout, levels)
+
+
+def surviving_partitions(domains: Mapping[str, Domain], layout: TableLayout) -> Array:
+    """Return a mask over the partitions: a partition column has one value in all of its rows."""
+    columns = {}
+    for position, (name, kind) in enumerate(layout.partition_columns):
+        if name in domains:
+            values = [partition[position] for partition in layout.partitions]
+            nulls = [1 if value is None else 0 for value in values]
+            columns[name] = ColumnBounds.of(value_type(kind), values, values, nulls, [1] * len(values))
+    return survivors(TupleDomain(domains), columns, len(layout.partitions))
+
+
+def bounds_of(statistics: FileStatistics, name: str, kind: str) -> ColumnBounds:
+    """Return the statistics of one column over all row groups."""
+    mins, maxs, nulls = statistics.columns[name]
+    try:
+        return ColumnBounds.of(value_type(kind), mins, maxs, nulls, statistics.rows)
+    except InvalidFilter:  # a file holds values that the table's type cannot: nothing is known of it
+        nothing = [None] * len(mins)
+        return ColumnBounds.of(value_type(kind), nothing, nothing, nulls, statistics.rows)
+
+
+def clustering_depth(bounds: ColumnBounds) -> float:
+    """Return the share of containers that hold an average value: 1/n when sorted, 1 when none can be told apart."""
+    count = len(bounds)
+    mins, maxs = np.sort(bounds.mins[bounds.known]), np.sort(bounds.maxs[bounds.known])
+    unknown = count - len(mins)
+    if not len(mins):
+        return 1.0
+    points = np.concatenate((mins, maxs))
+    depth = np.searchsorted(mins, points, "right") - np.searchsorted(maxs, points, "left")
+    return float(depth.mean() + unknown) / count
+
+
+def _surviving_row_groups(
+    domain: TupleDomain, statistics: FileStatistics, layout: TableLayout, levels: PruneLevels
+) -> ScanVerdict:
+    columns = {name: bounds_of(statistics, name, held.type.name) for name, held in (domain.domains or {}).items()}
+    mask = survivors(domain, columns, len(statistics.files))
+    files = np.asarray(statistics.files)
+    whole, some = _by_file(files, mask)
+    if not levels.row_groups:
+        whole, some = sorted({*whole, *some}), []
+    if not levels.files:
+        whole = sorted({*whole, *(set(files.tolist()) - set(some))})
+    ranges = {number: _ranges(statistics, np.flatnonzero((files == number) & mask)) for number in some}
+    keep = sorted([*whole, *some])
+    sizes = [file.size for file in layout.files]
+    read_groups = int(np.isin(files, whole).sum()) + int(mask[np.isin(files, some)].sum())
+    read = sum(sizes[i] for i in whole) + sum(_length(held) for held in ranges.values())
+    return ScanVerdict(keep, ranges, len(sizes), len(files), read_groups, sum(sizes), read)
+
+
+def _by_file(files: Array, mask: Array) -> tuple[list[int], list[int]]:
+    """Return the files of which all row groups survive, and those of which only some do."""
+    numbers, inverse = np.unique(files, return_inverse=True)
+    alive = np.bincount(inverse, weights=mask, minlength=len(numbers))
+    total = np.bincount(inverse, minlength=len(numbers))
+    return numbers[alive == total].tolist(), numbers[(alive > 0) & (alive < total)].tolist()
+
+
+def _ranges(statistics: FileStatistics, rows: Sequence[int] | Array) -> list[int]:
+    return [offset for i in rows for offset in (statistics.starts[i], statistics.ends[i])]
+
+
+def _length(ranges: list[int]) -> int:
+    return sum(end - start for start, end in zip(ranges[::2], ranges[1::2], strict=True))

@@ -1,0 +1,82 @@
+"""The scans of one query: their files, listed once and only when asked for, and what is known of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headgate.catalyst import Query
+from headgate.config import Settings
+from headgate.domain import Domain
+from headgate.plan import Clustering, Node
+from headgate.plan.nodes import Scan
+from headgate.prune import PruneLevels, ScanVerdict, clustering_depth, prune_scan
+from headgate.prune.scan import bounds_of
+from headgate.tables import FooterCache, ParquetLayout, layout_from_listing, read_local_tails
+from headgate.tables.footers import local_path
+
+_ALL_FOOTERS = 2048
+_SAMPLE = 256
+
+
+class Scans:
+    """Files and statistics of the scans of one query, by node number."""
+
+    def __init__(
+        self, query: Query, root: Node, footers: FooterCache, settings: Settings, *, case_sensitive: bool = False, by_name: bool = True
+    ) -> None:
+        self._query, self._footers, self._by_name, self._case_sensitive = query, footers, by_name, case_sensitive
+        self.nodes = {node.id: node for node in root.walk() if isinstance(node, Scan)}
+        self._levels = PruneLevels(settings.prune_partitions, settings.prune_files, settings.prune_row_groups)
+        self._layouts: dict[int, ParquetLayout] = {}
+        self._clustering: dict[tuple[int, int], Clustering] = {}
+
+    def layout(self, scan: int) -> ParquetLayout:
+        """Return the files of a scan."""
+        if scan not in self._layouts:
+            listing = self._query.list_files(scan)
+            self._layouts[scan] = layout_from_listing(
+                listing, self._footers, self._read_tails, case_sensitive=self._case_sensitive
+            )
+        return self._layouts[scan]
+
+    def clustering(self, scan: int, column: int) -> Clustering:
+        """Say how well the row groups of a scan tell the values of a column apart."""
+        key = (scan, column)
+        if key not in self._clustering:
+            self._clustering[key] = self._judge(scan, column)
+        return self._clustering[key]
+
+    def prune(self, scan: int, domains: dict[str, Domain]) -> ScanVerdict:
+        """Return what is left of a scan under these domains."""
+        return prune_scan(domains, self.layout(scan), self._levels)
+
+    def _judge(self, scan: int, column: int) -> Clustering:
+        found = self.nodes[scan].find_column(column)
+        assert found is not None
+        layout = self.layout(scan)
+        if found.name in {name for name, _ in layout.partition_columns}:
+            count = max(1, len(layout.partitions))
+            return Clustering(count, 1 / count, "" if count > 1 else "there is one partition only")
+        if not self._by_name:
+            return Clustering(0, 1.0, "columns are found by field id: spark.sql.parquet.fieldId.read.enabled")
+        if not layout.files:
+            return Clustering(0, 1.0, "there are no files")
+        sample = _sampled(len(layout.files))
+        statistics = layout.statistics(sample, [(found.name, found.type)])
+        bounds = bounds_of(statistics, found.name, found.type)
+        if not bounds.known.any():
+            return Clustering(len(bounds), 1.0, f"files have no statistics of column {found.name}")
+        if len(bounds) < 2:
+            return Clustering(len(bounds), 1.0, "there is one row group only")
+        return Clustering(len(bounds), clustering_depth(bounds))
+
+    def _read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
+        if all(local_path(path) is not None for path, _, _ in wanted):
+            return read_local_tails(wanted)
+        return self._query.read_tails(wanted)
+
+
+def _sampled(count: int) -> list[int]:
+    if count <= _ALL_FOOTERS:
+        return list(range(count))
+    return sorted({round(i * (count - 1) / (_SAMPLE - 1)) for i in range(_SAMPLE)})

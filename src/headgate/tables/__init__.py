@@ -1,0 +1,16 @@
+"""Tables in storage, as pruning sees them: files, partitions, row groups and their statistics."""
+
+from headgate.tables.footers import Footer, FooterCache, read_local_tails
+from headgate.tables.layout import DataFile, FileStatistics, TableLayout
+from headgate.tables.parquet import ParquetLayout, layout_from_listing
+
+__all__ = [
+    "DataFile",
+    "FileStatistics",
+    "Footer",
+    "FooterCache",
+    "ParquetLayout",
+    "TableLayout",
+    "layout_from_listing",
+    "read_local_tails",
+]

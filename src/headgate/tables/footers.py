@@ -1,0 +1,142 @@
+"""Read Parquet footers in parallel and keep them, by path, size and modification time, within a bound.
+
+A footer is parsed from the last bytes of its file. Where those bytes come from is the caller's choice: local files are
+read here, files in other stores through Spark's own file systems. A footer that cannot be read is None: its file is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headgate.tables.layout import DataFile
+
+TAIL_BYTES = 64 * 1024
+_THREADS = 8
+_MAGIC_BYTES = 8
+
+ReadTails = Callable[[Sequence[tuple[str, int, int]]], list[bytes | None]]
+"""Reads the last ``count`` bytes of files given as (path, size, count)."""
+
+
+@dataclass(slots=True)
+class Footer:
+    """The parsed footer of one file, with the columns whose statistics were asked for."""
+
+    metadata: pq.FileMetaData
+    columns: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+
+class FooterCache:
+    """Footers by (path, size, modified); the least recently used go when the bound is passed. Thread-safe."""
+
+    def __init__(self, max_bytes: int = 128 * 1024 * 1024) -> None:
+        self._max_bytes, self._bytes = max_bytes, 0
+        self._held: OrderedDict[tuple[str, int, int], Footer | None] = OrderedDict()
+        self._lock = Lock()
+        self.hits = self.misses = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the footers held, as they are in their files."""
+        return self._bytes
+
+    def get(self, files: Sequence[DataFile], read_tails: ReadTails) -> list[Footer | None]:
+        """Return the footers of the files, reading those that are not held."""
+        keys = [(file.path, file.size, file.modified) for file in files]
+        with self._lock:
+            missing = [file for file, key in zip(files, keys, strict=True) if key not in self._held]
+            self.hits += len(files) - len(missing)
+            self.misses += len(missing)
+            found = {key: self._held[key] for key in keys if key in self._held}
+            for key in found:
+                self._held.move_to_end(key)
+        for file, footer in zip(missing, read_footers(missing, read_tails), strict=True):
+            key = (file.path, file.size, file.modified)
+            found[key] = footer
+            self._keep(key, footer)
+        return [found[key] for key in keys]
+
+    def _keep(self, key: tuple[str, int, int], footer: Footer | None) -> None:
+        with self._lock:
+            if key in self._held:
+                return
+            self._held[key] = footer
+            self._bytes += _size(footer)
+            while self._bytes > self._max_bytes and len(self._held) > 1:
+                _, dropped = self._held.popitem(last=False)
+                self._bytes -= _size(dropped)
+
+
+def read_footers(files: Sequence[DataFile], read_tails: ReadTails) -> list[Footer | None]:
+    """Read and parse footers; a second read fetches those that are longer than the first guess."""
+    tails = read_tails([(file.path, file.size, min(file.size, TAIL_BYTES)) for file in files])
+    longer = [i for i, tail in enumerate(tails) if tail is not None and _footer_bytes(tail) > len(tail)]
+    if longer:
+        wanted = [(files[i].path, files[i].size, min(files[i].size, _footer_bytes(tails[i]))) for i in longer]  # type: ignore[arg-type]
+        for i, tail in zip(longer, read_tails(wanted), strict=True):
+            tails[i] = tail
+    return [_parse(tail) for tail in tails]
+
+
+def read_local_tails(wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
+    """Read the ends of local files, several at a time."""
+    if len(wanted) < 2 * _THREADS:
+        return [_local_tail(item) for item in wanted]
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="headgate-footers") as pool:
+        return list(pool.map(_local_tail, wanted))
+
+
+def local_path(path: str) -> str | None:
+    """Return the path of a local file in the form the operating system knows, or None for another store."""
+    parts = urlsplit(path)
+    if parts.scheme not in ("", "file"):
+        return None
+    return path.removeprefix("file://").removeprefix("file:") if parts.scheme else path
+
+
+def _local_tail(item: tuple[str, int, int]) -> bytes | None:
+    path, size, count = item
+    name = local_path(path)
+    if name is None:
+        return None
+    try:
+        with open(name if os.path.exists(name) else unquote(name), "rb") as file:
+            if os.fstat(file.fileno()).st_size != size:
+                return None
+            file.seek(size - count)
+            return file.read(count)
+    except OSError:
+        return None
+
+
+def _footer_bytes(tail: bytes) -> int:
+    """Return how many bytes the footer takes with its length and magic; 0 for what is not Parquet."""
+    if len(tail) < _MAGIC_BYTES or tail[-4:] != b"PAR1":
+        return 0
+    return int.from_bytes(tail[-8:-4], "little") + _MAGIC_BYTES + 4
+
+
+def _parse(tail: bytes | None) -> Footer | None:
+    if tail is None or not 0 < _footer_bytes(tail) <= len(tail) + 4:
+        return None
+    try:
+        return Footer(pq.read_metadata(pa.BufferReader(tail)))
+    except (pa.ArrowException, OSError, ValueError):
+        return None
+
+
+def _size(footer: Footer | None) -> int:
+    return 64 if footer is None else int(footer.metadata.serialized_size)

@@ -1,0 +1,44 @@
+"""How a table lies in storage, whatever its format: the protocol that pruning works on. No pruning logic in here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One file of a table; ``partition`` is the number of the partition it belongs to."""
+
+    path: str
+    size: int
+    modified: int
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatistics:
+    """The row groups of some files, one entry each: where they lie, and what is known of some columns.
+
+    ``columns`` maps a column to ``(mins, maxs, null_counts)``, with None for what is not known.
+    A file whose statistics cannot be read has one entry that spans it whole and of which nothing is known.
+    """
+
+    files: list[int]
+    starts: list[int]
+    ends: list[int]
+    rows: list[int | None]
+    columns: dict[str, tuple[list[Any], list[Any], list[int | None]]]
+
+
+class TableLayout(Protocol):
+    """The containers of a table, from the coarsest to the finest, with their statistics."""
+
+    files: Sequence[DataFile]
+    partition_columns: Sequence[tuple[str, str]]
+    partitions: Sequence[Sequence[Any]]
+
+    def statistics(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
+        """Return the row groups of these files, with the statistics of these ``(name, type)`` columns."""
+        ...

@@ -1,0 +1,169 @@
+"""Parquet files in Hive layout as a `TableLayout`: partition values from paths, row-group statistics from footers.
+
+What a footer says is used only where it surely means what Spark will read: a column found by name, of a type that has
+a domain. Dates and timestamps before 1900 are not trusted, since old writers used another calendar.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from headgate.tables.footers import Footer, FooterCache, ReadTails, read_local_tails
+from headgate.tables.layout import DataFile, FileStatistics
+
+_OLDEST_DATE = dt.date(1900, 1, 1)
+_OLDEST_UTC = dt.datetime(1900, 1, 2, tzinfo=dt.UTC)
+_OLDEST_NTZ = dt.datetime(1900, 1, 2)  # noqa: DTZ001 - timestamp_ntz has no zone by definition
+
+
+@dataclass(slots=True)
+class ParquetLayout:
+    """The files of one Parquet relation, as Spark listed them."""
+
+    files: Sequence[DataFile]
+    partition_columns: Sequence[tuple[str, str]]
+    partitions: Sequence[Sequence[Any]]
+    footers: FooterCache = field(default_factory=FooterCache)
+    read_tails: ReadTails = read_local_tails
+    case_sensitive: bool = False
+
+    def statistics(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
+        """Return the row groups of these files with the statistics of these columns, read from the footers."""
+        found = FileStatistics([], [], [], [], {name: ([], [], []) for name, _ in columns})
+        chosen = [self.files[i] for i in files]
+        for number, file, footer in zip(files, chosen, self.footers.get(chosen, self.read_tails), strict=True):
+            starts = _row_group_starts(footer, file) if footer else None
+            if footer is None or starts is None:
+                _add_unknown(found, number, file)
+                continue
+            ends = [*starts[1:], file.size]
+            found.files.extend([number] * len(starts))
+            found.starts.extend(starts)
+            found.ends.extend(ends)
+            found.rows.extend(footer.metadata.row_group(i).num_rows for i in range(len(starts)))
+            for name, kind in columns:
+                mins, maxs, nulls = self._column(footer, name, kind)
+                held = found.columns[name]
+                held[0].extend(mins)
+                held[1].extend(maxs)
+                held[2].extend(nulls)
+        return found
+
+    def _column(self, footer: Footer, name: str, kind: str) -> tuple[list[Any], list[Any], list[int | None]]:
+        if (name, kind) not in footer.columns:
+            footer.columns[name, kind] = _column_statistics(footer, name, kind, self.case_sensitive)
+        result: tuple[list[Any], list[Any], list[int | None]] = footer.columns[name, kind]
+        return result
+
+
+def layout_from_listing(
+    listing: str, footers: FooterCache, read_tails: ReadTails = read_local_tails, *, case_sensitive: bool = False
+) -> ParquetLayout:
+    """Make the layout from the JSON of a file listing."""
+    document = msgspec.json.decode(listing)
+    files = [DataFile(path, size, modified, partition) for partition, path, size, modified in document["files"]]
+    columns = [(name, kind) for name, kind in document["partitionColumns"]]
+    partitions = [
+        [_partition_value(value, kind) for value, (_, kind) in zip(values, columns, strict=True)]
+        for values in document["partitions"]
+    ]
+    return ParquetLayout(files, columns, partitions, footers, read_tails, case_sensitive)
+
+
+def _partition_value(value: Any, kind: str) -> Any:
+    return decimal.Decimal(value) if value is not None and kind.startswith("decimal") else value
+
+
+def _add_unknown(found: FileStatistics, number: int, file: DataFile) -> None:
+    found.files.append(number)
+    found.starts.append(0)
+    found.ends.append(file.size)
+    found.rows.append(None)
+    for mins, maxs, nulls in found.columns.values():
+        mins.append(None)
+        maxs.append(None)
+        nulls.append(None)
+
+
+def _row_group_starts(footer: Footer, file: DataFile) -> list[int] | None:
+    """Return where each row group begins, or None where they do not lie one after another."""
+    metadata, starts = footer.metadata, []
+    for i in range(metadata.num_row_groups):
+        first = metadata.row_group(i).column(0)
+        offsets = [o for o in (first.dictionary_page_offset, first.data_page_offset) if o]
+        starts.append(min(offsets) if offsets else -1)
+    rising = all(a < b for a, b in zip(starts, starts[1:], strict=False))
+    return starts if rising and all(0 < start < file.size for start in starts) else None
+
+
+def _column_statistics(
+    footer: Footer, name: str, kind: str, case_sensitive: bool
+) -> tuple[list[Any], list[Any], list[int | None]]:
+    metadata = footer.metadata
+    unknown: list[Any] = [None] * metadata.num_row_groups
+    index = _find_column(metadata, name, case_sensitive)
+    if index is None:
+        return unknown, unknown, unknown
+    mins, maxs, nulls = [], [], []
+    for i in range(metadata.num_row_groups):
+        statistics = metadata.row_group(i).column(index).statistics
+        low = high = None
+        if statistics is not None and statistics.has_min_max:
+            low, high = _bounds(statistics, kind)
+        mins.append(low)
+        maxs.append(high)
+        nulls.append(statistics.null_count if statistics is not None and statistics.has_null_count else None)
+    return mins, maxs, nulls
+
+
+def _find_column(metadata: Any, name: str, case_sensitive: bool) -> int | None:
+    """Find a top-level column as Spark does: by its exact name, else by the only one that differs in case."""
+    schema = metadata.schema
+    paths = [schema.column(i).path for i in range(len(schema))]
+    exact = [i for i, path in enumerate(paths) if path == name]
+    alike = [i for i, path in enumerate(paths) if path.lower() == name.lower()]
+    if case_sensitive:
+        return exact[0] if len(exact) == 1 else None
+    return alike[0] if len(alike) == 1 else None
+
+
+def _bounds(statistics: Any, kind: str) -> tuple[Any, Any]:
+    """Return min and max as values of the column's Spark type, or nothing where they may mean something else."""
+    try:
+        low, high = statistics.min, statistics.max
+    except (ValueError, OverflowError, NotImplementedError, UnicodeDecodeError):
+        return None, None
+    expected = _PYTHON_TYPES.get(kind.split("(")[0])
+    if expected is None or type(low) is not expected or type(high) is not expected:
+        return None, None
+    match kind:
+        case "date" if low < _OLDEST_DATE:
+            return None, None
+        case "timestamp" if low.tzinfo is None or low < _OLDEST_UTC:
+            return None, None
+        case "timestamp_ntz" if low.tzinfo is not None or low < _OLDEST_NTZ:
+            return None, None
+    return low, high
+
+
+_PYTHON_TYPES: dict[str, type] = {
+    "boolean": bool,
+    "tinyint": int,
+    "smallint": int,
+    "int": int,
+    "bigint": int,
+    "float": float,
+    "double": float,
+    "decimal": decimal.Decimal,
+    "string": str,
+    "binary": bytes,
+    "date": dt.date,
+    "timestamp": dt.datetime,
+    "timestamp_ntz": dt.datetime,
+}

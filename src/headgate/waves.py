@@ -1,0 +1,222 @@
+"""One query's filters on their way: which builds run next, what their domains narrow, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headgate.catalyst.predicates import range_predicate, row_predicate
+from headgate.collect import BuildRequest, BuildResult
+from headgate.config import Settings
+from headgate.domain import Domain, applied, coerce, describe, value_type
+from headgate.domain.widen import widen
+from headgate.observe import FilterReport, JoinReport, QueryReport, ScanReport
+from headgate.plan import Consumer, PlannedFilter, QueryPlan
+from headgate.plan.nodes import Filter, Join, Scan
+from headgate.prune import ScanVerdict
+from headgate.scans import Scans
+
+
+@dataclass(slots=True)
+class _Collected:
+    """A filter whose build has run."""
+
+    planned: PlannedFilter
+    build: BuildResult
+    domain: Domain
+    applied_to: list[str] = field(default_factory=list)
+    reason: str = ""
+
+
+class Journey:
+    """The state of one query between planning and writing."""
+
+    def __init__(self, plan: QueryPlan, scans: Scans, settings: Settings, broadcast_bytes: int = 0) -> None:
+        self._plan, self._scans, self._settings = plan, scans, settings
+        self._broadcast_bytes = broadcast_bytes
+        self._nodes = plan.nodes()
+        self._collected: dict[str, _Collected] = {}
+        self._builds: dict[int, BuildResult] = {}
+        self._failed: dict[int, str] = {}
+        self._verdicts: dict[int, ScanVerdict] = {}
+        self._used: dict[int, list[str]] = {}
+
+    # --- collecting ---------------------------------------------------------------------------------------------
+
+    def waves(self) -> Iterator[list[BuildRequest]]:
+        """Yield the builds of each wave; each wave sees what the waves before it have found."""
+        alive = [planned for planned in self._plan.filters if planned.is_alive]
+        for wave in sorted({planned.wave for planned in alive}):
+            here = [planned for planned in alive if planned.wave == wave]
+            yield [self._request(build, here) for build in sorted({planned.build for planned in here})]
+
+    def _request(self, build: int, filters: Sequence[PlannedFilter]) -> BuildRequest:
+        node = self._nodes[build]
+        columns = tuple(dict.fromkeys(planned.build_column for planned in filters if planned.build == build))
+        positions = {column.id: i for i, column in enumerate(node.output)}
+        types = {column.id: column.type for column in node.output}
+        inside = {n.id for n in node.walk()}
+        return BuildRequest(
+            node=build,
+            columns=columns,
+            ordinals=tuple(positions[column] for column in columns),
+            types=tuple(types[column] for column in columns),
+            row_bytes=self._broadcast_bytes if self._may_replace() else 0,
+            edits=self._edits(inside, exact=True),
+        )
+
+    def take_in(self, requests: Sequence[BuildRequest], results: Sequence[BuildResult]) -> None:
+        """Publish the domains of the builds of one wave."""
+        for request, result in zip(requests, results, strict=True):
+            filters = [f for f in self._plan.filters if f.is_alive and f.build == request.node]
+            if result.error:
+                self._failed[request.node] = f"build side failed: {result.error.splitlines()[0][:200]}"
+                continue
+            if not result.has_rows and any(f.build_once_only for f in filters):
+                self._failed[request.node] = f"build side may differ when run twice, and its {result.rows:,} rows are too many to keep"
+                continue
+            self._builds[request.node] = result
+            for planned in filters:
+                domain = widen(result.domains[planned.build_column], value_type(planned.compared))
+                if domain is not None:
+                    self._collected[planned.id] = _Collected(planned, result, applied(planned.op, domain))
+
+    # --- narrowing ----------------------------------------------------------------------------------------------
+
+    def edits(self) -> dict[str, Any]:
+        """Return the edits of the whole plan; empty where there is nothing to change."""
+        return self._edits(set(self._nodes), exact=False)
+
+    def _edits(self, inside: set[int], *, exact: bool) -> dict[str, Any]:
+        """Narrow the scans among some nodes and put collected rows in the place of their build sides.
+
+        ``exact`` tests every row, so that a build side gives only the keys that can still matter.
+        """
+        builds = {str(node): result.number for node, result in self._builds.items() if result.has_rows and node in inside}
+        replaced = {n.id for node in map(int, builds) for n in self._nodes[node].walk()}
+        scans = {}
+        for scan in sorted(inside & set(self._scans.nodes) - replaced):
+            if (edit := self._narrow(scan, exact=exact)) is not None:
+                scans[str(scan)] = edit
+        return {"scans": scans, "builds": builds} if scans or builds else {}
+
+    def _narrow(self, scan: int, *, exact: bool) -> dict[str, Any] | None:
+        found = [(c, consumer) for c in self._collected.values() for consumer in c.planned.consumers if consumer.scan == scan]
+        columns: dict[int, Domain] = {}
+        for collected, consumer in found:
+            domain = self._stored(collected, consumer)
+            if domain is not None and not domain.is_all:
+                columns[consumer.column] = columns[consumer.column] & domain if consumer.column in columns else domain
+        if not columns:
+            return None
+        names = {column.id: column.name for column in self._scans.nodes[scan].output}
+        verdict = self._scans.prune(scan, {names[column]: domain for column, domain in columns.items()})
+        shuffled = {consumer.column for c, consumer in found if consumer.shuffles or not c.build.has_rows}
+        predicates = self._predicates(columns, verdict, shuffled, exact=exact)
+        if not exact:
+            self._note(scan, found, verdict, used=verdict.removes_something or bool(predicates))
+        if not verdict.removes_something and not predicates:
+            return None
+        keep = verdict.keep if verdict.removes_something else None
+        groups = {str(number): ranges for number, ranges in verdict.row_groups.items()}
+        return {"keep": keep, "rowGroups": groups, "filters": predicates}
+
+    def _stored(self, collected: _Collected, consumer: Consumer) -> Domain | None:
+        column = self._scans.nodes[consumer.scan].find_column(consumer.column)
+        assert column is not None
+        return coerce(collected.domain, value_type(column.type))
+
+    def _predicates(
+        self, columns: dict[int, Domain], verdict: ScanVerdict, shuffled: set[int], *, exact: bool
+    ) -> list[dict[str, Any]]:
+        if not self._settings.filter_rows and not exact:
+            return []
+        found = []
+        for column, domain in columns.items():
+            if exact or (column in shuffled and verdict.removes_something):
+                found.append(row_predicate(column, domain))
+            elif verdict.removes_something:
+                found.append(range_predicate(column, domain))
+        return [predicate for predicate in found if predicate is not None]
+
+    def _may_replace(self) -> bool:
+        """Spark's own partition pruning borrows the build side's broadcast: that must stay where no filter of ours is."""
+        return not any(
+            conjunct.op == "dynamic pruning"
+            and not any(consumer.scan in {n.id for n in node.walk()} for f in self._plan.filters if f.is_alive for consumer in f.consumers)
+            for node in self._nodes.values()
+            if isinstance(node, Filter)
+            for conjunct in node.conjuncts
+        )
+
+    # --- telling ------------------------------------------------------------------------------------------------
+
+    def _note(self, scan: int, found: list[tuple[_Collected, Consumer]], verdict: ScanVerdict, *, used: bool) -> None:
+        self._verdicts[scan] = verdict
+        for collected, _ in found:
+            if used:
+                collected.applied_to.append(_short(self._scans.nodes[scan].table))
+                self._used.setdefault(scan, []).append(collected.planned.id)
+            else:
+                total = verdict.files_total
+                collected.reason = f"would remove nothing: {len(verdict.keep)} of {total} files match"
+
+    def report(self) -> QueryReport:
+        """Tell what was done with each filter, scan and join."""
+        filters = [self._filter_report(planned) for planned in self._plan.filters]
+        alive = {f.id for f in filters if f.state != "dropped"}
+        joins = [self._join_report(node, alive) for node in self._nodes.values() if isinstance(node, Join)]
+        scans = [self._scan_report(node) for node in self._scans.nodes.values() if node.source in ("parquet", "files", "gated")]
+        return QueryReport(filters, scans, joins, build_ms=float(sum(b.millis for b in self._builds.values())))
+
+    def _filter_report(self, planned: PlannedFilter) -> FilterReport:
+        column = self._nodes[planned.build].find_column(planned.build_column)
+        report = FilterReport(planned.id, planned.clause, column.name if column else "?", reason=planned.reason)
+        if planned.consumers:
+            consumer = planned.consumers[0]
+            probed = self._scans.nodes[consumer.scan].find_column(consumer.column)
+            report.column = probed.name if probed else report.column
+        if planned.is_alive:
+            report.reason = self._failed.get(planned.build, "only reported: spark.headgate.strategy=never")
+        if (collected := self._collected.get(planned.id)) is not None:
+            report.kind = describe(collected.domain) if collected.domain.kind.value == "value" else collected.domain.kind.value
+            report.values, report.bytes = collected.domain.count(), collected.domain.nbytes
+            report.collect_ms = collected.build.millis
+            report.applied_to = list(dict.fromkeys(collected.applied_to))
+            report.state = "applied" if report.applied_to else "collected"
+            report.reason = "" if report.applied_to else collected.reason or "its scan is part of a build side that ran once"
+        return report
+
+    def _join_report(self, join: Join, alive: set[str]) -> JoinReport:
+        fed = [f for f in self._plan.filters if f.join == join.id]
+        report = JoinReport(join.id, join.type, " AND ".join(c.sql for c in join.conjuncts))
+        report.filters = [f.id for f in fed if f.id in alive]
+        if not report.filters:
+            reasons = dict(self._plan.unfiltered)
+            report.reason = reasons.get(join.id) or next((self._filter_report(f).reason for f in fed), "no filter was planned")
+        return report
+
+    def _scan_report(self, scan: Scan) -> ScanReport:
+        report = ScanReport(scan.table, scan.id, bytes_total=scan.bytes, bytes_read=scan.bytes)
+        if (verdict := self._verdicts.get(scan.id)) is not None:
+            report.files_total, report.files_read = verdict.files_total, len(verdict.keep)
+            report.row_groups_total, report.row_groups_read = verdict.row_groups_total, verdict.row_groups_read
+            report.bytes_total, report.bytes_read = verdict.bytes_total, verdict.bytes_read
+            report.filters = self._used.get(scan.id, [])
+        if not report.filters:
+            report.reason = self._why_unfiltered(scan)
+        return report
+
+    def _why_unfiltered(self, scan: Scan) -> str:
+        if any(scan.id in {n.id for n in self._nodes[node].walk()} for node, b in self._builds.items() if b.has_rows):
+            return "build side: it ran once, and its rows are in the plan"
+        touching = [f for f in self._plan.filters if any(c.scan == scan.id for c in f.consumers)]
+        for planned in touching:
+            if reason := self._filter_report(planned).reason:
+                return reason
+        return "no join filter reaches this scan"
+
+
+def _short(table: str) -> str:
+    return table.rsplit("/", 1)[-1]
