@@ -1,11 +1,11 @@
 """Dynamic filtering for Apache Spark, in Python: read only the rows that can still matter.
 
-    import headgate
+import headgate
 
-    gate = headgate.enable(spark)      # every query of this session
-    headgate.explain(df)               # the plan with its dynamic filters, and why not where not
-    headgate.report(spark)             # what the last query left unread
-    headgate.disable(spark)
+gate = headgate.enable(spark)      # every query of this session
+headgate.explain(df)               # the plan with its dynamic filters, and why not where not
+headgate.report(spark)             # what the last query left unread
+headgate.disable(spark)
 """
 
 from headgate import domain, filters, prune

@@ -37,13 +37,14 @@ def disable(spark: SparkSession) -> None:
 
 def filtered(df: DataFrame) -> DataFrame:
     """Return one DataFrame with its dynamic filters applied, whether or not its session is enabled."""
-    return _gate_for(df).filtered(df)
+    narrowed: DataFrame = _gate_for(df).filtered(df)
+    return narrowed
 
 
 def explain(df: DataFrame) -> None:
     """Print the plan of a DataFrame with its dynamic filters, and for each join and scan without one the reason."""
     root, told = _gate_for(df).explain(df)
-    print(explain_text(root, told))
+    print(explain_text(root, told))  # noqa: T201 - as DataFrame.explain does
 
 
 def report(spark: SparkSession) -> QueryReport:

@@ -1,4 +1,4 @@
-"""The settings: ``spark.headgate.*``, each also a keyword of `headgate.enable`, each settable per query with SQL ``SET``.
+"""The settings: ``spark.headgate.*``, keywords of `headgate.enable`, settable per query with SQL ``SET``.
 
 A bad value is refused with the values that are allowed.
 """

@@ -1,6 +1,6 @@
 """The conductor: one query's journey through Headgate, in order, and the gate that sends each query on it.
 
-    read the plan -> plan its filters -> collect the build sides, wave by wave -> prune the scans -> write the plan -> report
+read the plan -> plan its filters -> collect the builds, wave by wave -> prune the scans -> write the plan -> report
 """
 
 from __future__ import annotations
@@ -15,26 +15,25 @@ from headgate.catalyst import Query, SparkBridge, read_plan
 from headgate.collect import collect_builds
 from headgate.config import SETTINGS, Settings, checked, read_settings
 from headgate.domain import Limits
+from headgate.journey import Journey, Scans
 from headgate.observe import QueryReport
 from headgate.plan import RuleContext, Strategy, plan_filters
 from headgate.plan.nodes import Node
-from headgate.scans import Scans
 from headgate.tables import FooterCache
-from headgate.waves import Journey
 
 
 def travel(query: Query, footers: FooterCache) -> tuple[Any, QueryReport, Node]:
-    """Take one query all the way; return the new Catalyst plan (None where nothing changed), its report and its nodes."""
+    """Take one query all the way; return the new Catalyst plan (None: nothing changed), its report and its nodes."""
     started = time.perf_counter()
     root, configured = read_plan(query.read())
     settings = read_settings(configured)
-    scans = Scans(query, root, footers, settings, case_sensitive=bool(configured["caseSensitive"]), by_name=not configured["fieldIds"])
-    plan = plan_filters(root, _context(settings, scans, int(configured["broadcast"])))
-    journey = Journey(plan, scans, settings, broadcast_bytes=int(configured["broadcast"]))
+    broadcast, by_case = int(configured["broadcast"]), bool(configured["caseSensitive"])
+    scans = Scans(query, root, footers, settings, case_sensitive=by_case, by_name=not configured["fieldIds"])
+    plan = plan_filters(root, _context(settings, scans, broadcast))
+    journey = Journey(plan, scans, settings, broadcast_bytes=broadcast)
     if settings.strategy != "never":
-        limits = Limits(max_distinct=settings.max_distinct_values, max_bytes=settings.max_filter_bytes, ranges=settings.range_filters)
         for wave in journey.waves():
-            journey.take_in(wave, collect_builds(query, wave, limits))
+            journey.take_in(wave, collect_builds(query, wave, _limits(settings)))
             if query.was_cancelled:
                 return None, journey.report(), root
     edits = journey.edits()
@@ -42,6 +41,10 @@ def travel(query: Query, footers: FooterCache) -> tuple[Any, QueryReport, Node]:
     report = journey.report()
     report.plan_ms = (time.perf_counter() - started) * 1000 - report.build_ms
     return rewritten, report, root
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(settings.max_distinct_values, settings.max_filter_bytes, ranges=settings.range_filters)
 
 
 def _context(settings: Settings, scans: Scans, broadcast: int) -> RuleContext:

@@ -1,6 +1,6 @@
 """Put the rule into a Spark session and take it out again; carry one query's plan across and back.
 
-A Python function becomes a Catalyst rule: the Java `GateRule` calls it for each optimized plan that has a join. The rule
+A Python function becomes a Catalyst rule: the Java `GateRule` calls it for each optimized plan with a join. The rule
 goes into the session's extra optimizations beside any that are there already, and leaves them there.
 """
 
@@ -11,7 +11,9 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
+from pyspark.sql.classic.dataframe import DataFrame
 
 from headgate.catalyst.compiler import JavaClasses, compiled
 from headgate.config import Setting, key_of
@@ -46,8 +48,12 @@ class Query:
 
     def read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
         """Read the ends of files through Spark's own file systems."""
-        packed = self._context.readTails([path for path, _, _ in wanted], [n for _, n, _ in wanted], [c for _, _, c in wanted])
+        paths, sizes, counts = (self._listed([item[i] for item in wanted]) for i in range(3))
+        packed = self._context.readTails(paths, sizes, counts)
         return [None if tail is None else bytes(tail) for tail in packed]
+
+    def _listed(self, items: list[Any]) -> Any:
+        return self._classes.listed(items)
 
     @property
     def was_cancelled(self) -> bool:
@@ -88,11 +94,9 @@ class SparkBridge:
 
     def __init__(self, spark: SparkSession, rewrite: Rewrite) -> None:
         _check_classic(spark)
-        from pyspark.java_gateway import ensure_callback_server_started
-
         self._spark = spark
         self._classes = compiled(spark.sparkContext)
-        ensure_callback_server_started(spark.sparkContext._gateway)
+        ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
         self._callback = _Callback(rewrite, self._classes)
         self._rule = self._classes.new("GateRule", spark._jsparkSession, self._callback)
         self._install()
@@ -113,7 +117,9 @@ class SparkBridge:
     def declare(self, settings: Sequence[Setting]) -> None:
         """Register the settings with Spark, so that SQL ``SET`` refuses a bad value with the allowed ones."""
         for setting in settings:
-            self._classes.call("SettingCheck", "declare", setting.key, setting.pattern, setting.allowed, setting.default)
+            self._classes.call(
+                "SettingCheck", "declare", setting.key, setting.pattern, setting.allowed, setting.default
+            )
 
     def configure(self, texts: dict[str, str]) -> dict[str, str | None]:
         """Set settings given by name; return what they were before."""
@@ -168,8 +174,6 @@ class SparkBridge:
 
     def frame_of(self, plan: Any) -> Any:
         """Return a DataFrame over a Catalyst plan."""
-        from pyspark.sql.classic.dataframe import DataFrame
-
         jvm: Any = self._spark._jvm
         return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
 

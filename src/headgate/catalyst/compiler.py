@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from threading import Lock
@@ -26,20 +27,25 @@ class JavaClasses:
     def __init__(self, jvm: Any, loader: JavaObject) -> None:
         self._jvm, self._loader = jvm, loader
 
+    def listed(self, items: Iterable[Any]) -> Any:
+        """Return a Java list; a py4j array cannot hold a Python proxy, and a list can."""
+        packed = self._jvm.java.util.ArrayList()
+        for item in items:
+            packed.add(item)
+        return packed
+
     def new(self, name: str, *arguments: Any) -> JavaObject:
         """Make an instance of ``headgate.<name>`` with its only constructor."""
-        packed = self._jvm.java.util.ArrayList()
-        for argument in arguments:  # a list, because a py4j array cannot hold a Python proxy
-            packed.add(argument)
-        return self._loader.loadClass(f"headgate.{name}").getConstructors()[0].newInstance(packed.toArray())
+        return (
+            self._loader.loadClass(f"headgate.{name}")
+            .getConstructors()[0]
+            .newInstance(self.listed(arguments).toArray())
+        )
 
     def call(self, name: str, method: str, *arguments: Any) -> Any:
         """Call a static method of ``headgate.<name>``."""
-        packed = self._jvm.java.util.ArrayList()
-        for argument in arguments:
-            packed.add(argument)
         found = next(m for m in self._loader.loadClass(f"headgate.{name}").getMethods() if m.getName() == method)
-        return found.invoke(None, packed.toArray())
+        return found.invoke(None, self.listed(arguments).toArray())
 
 
 def compiled(context: Any) -> JavaClasses:

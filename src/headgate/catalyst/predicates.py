@@ -7,16 +7,18 @@ import math
 from typing import Any
 
 from headgate.domain import Domain
+from headgate.domain.bitmap import IdBitmap
 from headgate.domain.intervals import Cut
 from headgate.domain.types import BINARY, from_axis
-from headgate.domain.values import Bitmap, Discrete, is_empty, is_full
+from headgate.domain.values import Bitmap, Discrete, is_full
 
 MAX_RANGES = 4
 _INSET = 400
+_BIT_TESTED = ("tinyint", "smallint", "int", "bigint")
 
 
 def range_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
-    """Return at most a handful of ranges that cover the domain: what a Parquet reader can use, and cheap for each row."""
+    """Return at most a handful of ranges that cover the domain: what a Parquet reader can use, and cheap."""
     if is_full(domain.values):
         return None if domain.null_allowed else {"column": column, "ranges": [[None, None]]}
     cover = domain.simplify(MAX_RANGES)
@@ -27,18 +29,14 @@ def range_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
 
 def row_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
     """Return the exact test of each row where it is cheap: a set or a bitmap; else the ranges."""
-    if is_empty(domain.values) or is_full(domain.values):
-        return range_predicate(column, domain)
-    match domain.values:
-        case Discrete(places=places) if len(places) <= _INSET or not domain.type.fits_bitmap:
-            return {"column": column, "values": _literals(domain), "null": domain.null_allowed}
-        case Discrete() | Bitmap():
-            ids = domain.values.ids if isinstance(domain.values, Bitmap) else Domain.bitmap(domain.type, domain.values.places).values.ids  # type: ignore[union-attr]
-            if ids.width == 32 and domain.type.name in ("int", "bigint", "smallint", "tinyint"):
-                packed = base64.b64encode(ids.to_bytes()).decode()
-                return {"column": column, "bitmap": packed, "ranges": _ranges(domain.span()), "null": domain.null_allowed}
-            if isinstance(domain.values, Discrete):
-                return {"column": column, "values": _literals(domain), "null": domain.null_allowed}
+    values = domain.values
+    if isinstance(values, Discrete) and len(values.places) > _INSET and domain.type.fits_bitmap:
+        values = Bitmap(domain.type, IdBitmap.of(values.places))
+    if isinstance(values, Bitmap) and values.ids.width == 32 and domain.type.name in _BIT_TESTED:
+        packed = base64.b64encode(values.ids.to_bytes()).decode()
+        return {"column": column, "bitmap": packed, "ranges": _ranges(domain.span()), "null": domain.null_allowed}
+    if isinstance(domain.values, Discrete):
+        return {"column": column, "values": _literals(domain), "null": domain.null_allowed}
     return range_predicate(column, domain)
 
 
@@ -50,13 +48,18 @@ def _literals(domain: Domain) -> list[Any]:
 def _literal(domain: Domain, place: Any) -> Any:
     kind = domain.type
     if kind.is_float:
-        value = from_axis(kind, place)
-        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity") if math.isinf(value) else repr(value)
+        return _java_float(from_axis(kind, place))
     if kind.is_decimal:
         return format(from_axis(kind, place), "f")
     if kind is BINARY:
         return base64.b64encode(place).decode()
     return bool(place) if kind.name == "boolean" else place
+
+
+def _java_float(value: float) -> str:
+    if math.isfinite(value):
+        return repr(value)
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def _ranges(domain: Domain) -> list[list[Any]]:

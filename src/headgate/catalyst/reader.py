@@ -19,7 +19,7 @@ def read_plan(document: str) -> tuple[Node, dict[str, Any]]:
 def _node(raw: dict[str, Any]) -> Node:
     common: dict[str, Any] = {
         "id": raw["id"],
-        "output": tuple(Column(id, name, kind) for id, name, kind in raw["output"]),
+        "output": tuple(Column(number, name, kind) for number, name, kind in raw["output"]),
         "children": tuple(_node(child) for child in raw["children"]),
         "deterministic": raw.get("deterministic", True),
         "streaming": raw.get("streaming", False),
@@ -52,7 +52,7 @@ def _node(raw: dict[str, Any]) -> Node:
 
 
 def _columns(raw: dict[str, Any]) -> tuple[tuple[int, Expression], ...]:
-    return tuple((id, _expression(expression)) for id, expression in raw["columns"])
+    return tuple((number, _expression(expression)) for number, expression in raw["columns"])
 
 
 def _conjuncts(raw: dict[str, Any]) -> tuple[Conjunct, ...]:

@@ -1,7 +1,7 @@
 """Run build sides in Spark and merge what their tasks report into one domain for each key.
 
-Each task keeps a bounded partial domain of each key column, and its rows while they are few (BuildTask.java). The merger
-unions the partials; nothing is published before all have reported, which a finished Spark job guarantees. A build whose
+Each task keeps a bounded partial domain of each key, and its rows while they are few (BuildTask.java). The merger
+unions the partials; nothing is published before all have reported, which a finished job guarantees. A build whose
 rows fit the broadcast limit comes back as rows too: they take the place of the build side, so it runs once.
 """
 
@@ -85,7 +85,7 @@ def _unpack(packed: bytes, requests: Sequence[BuildRequest], limits: Limits) -> 
 
 
 def _merged(request: BuildRequest, parts: list[list[bytes]], limits: Limits) -> dict[int, Domain]:
-    """Union the partial domains of each key; each key is merged on its own, so one that is all NULL empties no other."""
+    """Union the partial domains of each key; each is merged on its own, so one that is all NULL empties no other."""
     domains = {}
     for position, (column, name) in enumerate(zip(request.columns, request.types, strict=True)):
         kind = value_type(name)

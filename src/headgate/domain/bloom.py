@@ -1,8 +1,8 @@
 """Hold a bloom filter in the very bytes that Spark's ``BloomFilterMightContain`` reads.
 
-A member is put in by its ``xxhash64``, as Spark's ``bloom_filter_agg(xxhash64(column))`` does, so either side may build
-the filter and either side may ask it. The format is version 1 of Spark's sketch library, which every Spark 3 and 4
-reads: big-endian ``version=1, hash functions, words`` and then the words.
+A member is put in by its ``xxhash64``, so that Spark can ask with ``xxhash64(column)``. The format is version 1 of
+Spark's sketch library, which every Spark 3 and 4 reads: big-endian ``version=1, hash functions, words`` and then the
+words. What Spark 4.1 and later write themselves is version 2, which sets other bits and is not read here.
 """
 
 from __future__ import annotations

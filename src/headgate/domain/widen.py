@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from headgate.domain.arrays import Array, axis_to_floats, floats_to_axis
+from headgate.domain.bitmap import IdBitmap
 from headgate.domain.coerce import loses_nothing
 from headgate.domain.domain import Domain
 from headgate.domain.intervals import Intervals
 from headgate.domain.types import Axis, ValueType
-from headgate.domain.bitmap import IdBitmap
 from headgate.domain.values import (
     Bitmap,
     Discrete,
@@ -54,5 +54,5 @@ def _widened(stored: ValueType, compared: ValueType, places: Array) -> Array:
         numbers = axis_to_floats(stored, places) if stored.is_float else places.astype(np.float64)
         return floats_to_axis(compared, numbers)
     factor = 10 ** (compared.scale - stored.scale)
-    wide = places.astype(object) * factor
-    return wide.astype(np.int64 if compared.axis is Axis.ORDINAL else object)
+    wide: Array = (places.astype(object) * factor).astype(np.int64 if compared.axis is Axis.ORDINAL else object)
+    return wide

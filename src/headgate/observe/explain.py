@@ -1,9 +1,9 @@
 """Print a query's plan with its dynamic filters, and for each join and scan without one the reason.
 
-    Join INNER  k = id                            feeds df_0
-      Scan fact                                   df_0: k in set of 3 values -> 2 of 64 files, 31.0 MB of 2.1 GB
-      Filter (flag = 7)
-        Scan dim                                  no filter: build side keeps every key: it has no filter
+Join INNER  k = id                            feeds df_0
+  Scan fact                                   df_0: k in set of 3 values -> 2 of 64 files, 31.0 MB of 2.1 GB
+  Filter (flag = 7)
+    Scan dim                                  no filter: build side keeps every key: it has no filter
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def _shown(node: Node) -> str:
             shown = [c.sql for c in node.conjuncts if c.op != "is not null"]
             return "Filter " + (" AND ".join(shown) or "is not null")
         case nodes.Aggregate():
-            return "Aggregate by " + (", ".join(names.get(k.column or -1, k.sql or "?") for k in node.keys) or "nothing")
+            keys = [names.get(key.column or -1, key.sql or "?") for key in node.keys]
+            return "Aggregate by " + (", ".join(keys) or "nothing")
         case nodes.Other():
             return node.name
     return type(node).__name__
@@ -53,9 +54,9 @@ def _remark(node: Node, scans: dict[int, ScanReport], joins: dict, filters: dict
         case nodes.Scan() if (scan := scans.get(node.id)) is not None:
             if not scan.filters:
                 return f"no filter: {scan.reason}"
-            held = "; ".join(f"{id}: {filters[id].column} {filters[id].kind}" for id in scan.filters)
-            read = f"{scan.files_read} of {scan.files_total} files, {readable_bytes(scan.bytes_read)} of {readable_bytes(scan.bytes_total)}"
-            return f"{held} -> {read}"
+            held = "; ".join(f"{name}: {filters[name].column} {filters[name].kind}" for name in scan.filters)
+            size = f"{readable_bytes(scan.bytes_read)} of {readable_bytes(scan.bytes_total)}"
+            return f"{held} -> {scan.files_read} of {scan.files_total} files, {size}"
         case nodes.Join() if (join := joins.get(node.id)) is not None:
             return f"feeds {', '.join(join.filters)}" if join.filters else f"no filter: {join.reason}"
     return ""

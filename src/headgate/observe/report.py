@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -86,15 +87,18 @@ class QueryReport:
         parts.append(_table("Dynamic filters", _FILTER_HEADS, (_filter_row(f) for f in self.filters)))
         lonely = [join for join in self.joins if join.reason]
         if lonely:
-            parts.append(_table("Joins without a filter", ("join", "why"), ((j.condition or j.type, j.reason) for j in lonely)))
+            rows = ((join.condition or join.type, join.reason) for join in lonely)
+            parts.append(_table("Joins without a filter", ("join", "why"), rows))
         parts += [Text(f"failed, query unfiltered: {failure}") for failure in self.failures]
-        parts.append(Text(f"planning {self.plan_ms:.0f} ms, builds {self.build_ms:.0f} ms{'. ' + self.note if self.note else ''}"))
+        note = f". {self.note}" if self.note else ""
+        parts.append(Text(f"planning {self.plan_ms:.0f} ms, builds {self.build_ms:.0f} ms{note}"))
         return Group(*parts)
 
     def __str__(self) -> str:
-        console = Console(width=140, record=True, file=_Nowhere())
-        console.print(self)
-        return console.export_text()
+        console = Console(width=140, file=io.StringIO())
+        with console.capture() as captured:
+            console.print(self)
+        return captured.get()
 
     def _repr_html_(self) -> str:
         return "".join(
@@ -103,14 +107,6 @@ class QueryReport:
                 _html_table("Dynamic filters", _FILTER_HEADS, (_filter_row(f) for f in self.filters)),
             )
         )
-
-
-class _Nowhere:
-    def write(self, text: str) -> int:
-        return len(text)
-
-    def flush(self) -> None:
-        return None
 
 
 _SCAN_HEADS = ("table", "files", "row groups", "bytes", "filters", "why not")

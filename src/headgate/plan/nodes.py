@@ -34,7 +34,6 @@ class Expression:
     literal: bool = False
     deterministic: bool = True
 
-
     def unwrapped(self) -> tuple[Expression, tuple[str, ...]]:
         """Return what stands below the casts, and the types they cast to, innermost first."""
         inner, steps = self, []
@@ -78,7 +77,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Scan(Node):
-    """A leaf. ``source``: parquet, files, gated (already narrowed), local, range, cached, checkpoint, rdd, jdbc, other."""
+    """A leaf; ``source`` is parquet, files, gated (narrowed), local, range, cached, checkpoint, rdd, jdbc or other."""
 
     source: str = "other"
     table: str = ""
@@ -103,7 +102,7 @@ class Project(Node):
 
 @dataclass(frozen=True, slots=True)
 class Join(Node):
-    """Joins its two children; ``type`` is Catalyst's: INNER, LEFT OUTER, RIGHT OUTER, FULL OUTER, LEFT SEMI, LEFT ANTI."""
+    """Joins two children; ``type`` is INNER, CROSS, LEFT OUTER, RIGHT OUTER, FULL OUTER, LEFT SEMI or LEFT ANTI."""
 
     type: str = "INNER"
     conjuncts: tuple[Conjunct, ...] = ()

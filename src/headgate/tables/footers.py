@@ -1,7 +1,7 @@
 """Read Parquet footers in parallel and keep them, by path, size and modification time, within a bound.
 
 A footer is parsed from the last bytes of its file. Where those bytes come from is the caller's choice: local files are
-read here, files in other stores through Spark's own file systems. A footer that cannot be read is None: its file is kept.
+read here, files in other stores through Spark's file systems. A footer that cannot be read is None: its file is kept.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -113,7 +114,7 @@ def _local_tail(item: tuple[str, int, int]) -> bytes | None:
     if name is None:
         return None
     try:
-        with open(name if os.path.exists(name) else unquote(name), "rb") as file:
+        with Path(name).open("rb") as file:
             if os.fstat(file.fileno()).st_size != size:
                 return None
             file.seek(size - count)

@@ -10,6 +10,7 @@ import datetime as dt
 import decimal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -17,9 +18,11 @@ import msgspec
 from headgate.tables.footers import Footer, FooterCache, ReadTails, read_local_tails
 from headgate.tables.layout import DataFile, FileStatistics
 
-_OLDEST_DATE = dt.date(1900, 1, 1)
-_OLDEST_UTC = dt.datetime(1900, 1, 2, tzinfo=dt.UTC)
-_OLDEST_NTZ = dt.datetime(1900, 1, 2)  # noqa: DTZ001 - timestamp_ntz has no zone by definition
+_OLDEST: dict[str, dt.date] = {
+    "date": dt.date(1900, 1, 1),
+    "timestamp": dt.datetime(1900, 1, 2, tzinfo=dt.UTC),
+    "timestamp_ntz": dt.datetime(1900, 1, 2),  # noqa: DTZ001 - timestamp_ntz has no zone by definition
+}
 
 
 @dataclass(slots=True)
@@ -98,7 +101,7 @@ def _row_group_starts(footer: Footer, file: DataFile) -> list[int] | None:
         first = metadata.row_group(i).column(0)
         offsets = [o for o in (first.dictionary_page_offset, first.data_page_offset) if o]
         starts.append(min(offsets) if offsets else -1)
-    rising = all(a < b for a, b in zip(starts, starts[1:], strict=False))
+    rising = all(a < b for a, b in pairwise(starts))
     return starts if rising and all(0 < start < file.size for start in starts) else None
 
 
@@ -135,6 +138,8 @@ def _find_column(metadata: Any, name: str, case_sensitive: bool) -> int | None:
 
 def _bounds(statistics: Any, kind: str) -> tuple[Any, Any]:
     """Return min and max as values of the column's Spark type, or nothing where they may mean something else."""
+    low: Any
+    high: Any
     try:
         low, high = statistics.min, statistics.max
     except (ValueError, OverflowError, NotImplementedError, UnicodeDecodeError):
@@ -142,14 +147,17 @@ def _bounds(statistics: Any, kind: str) -> tuple[Any, Any]:
     expected = _PYTHON_TYPES.get(kind.split("(")[0])
     if expected is None or type(low) is not expected or type(high) is not expected:
         return None, None
-    match kind:
-        case "date" if low < _OLDEST_DATE:
-            return None, None
-        case "timestamp" if low.tzinfo is None or low < _OLDEST_UTC:
-            return None, None
-        case "timestamp_ntz" if low.tzinfo is not None or low < _OLDEST_NTZ:
-            return None, None
+    if kind in _OLDEST and not _recent(low, _OLDEST[kind]):
+        return None, None
     return low, high
+
+
+def _recent(low: dt.date, oldest: dt.date) -> bool:
+    """A bound with a zone where none is expected, or the other way round, is not comparable and not trusted."""
+    try:
+        return low >= oldest
+    except TypeError:
+        return False
 
 
 _PYTHON_TYPES: dict[str, type] = {

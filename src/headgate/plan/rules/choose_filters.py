@@ -28,9 +28,9 @@ def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
 
 def _drop_unpromising(filters: dict[str, PlannedFilter], nodes: dict[int, Node], context: RuleContext) -> None:
     verdicts = {f.id: _judged(f, nodes, context) for f in filters.values() if f.is_alive}
-    kept = {id for id, reason in verdicts.items() if not reason}
+    kept = {name for name, reason in verdicts.items() if not reason}
     while True:
-        build_scans = {scan.id for id in kept for scan in _scans(nodes[filters[id].build])}
+        build_scans = {scan.id for name in kept for scan in _scans(nodes[filters[name].build])}
         feeding = {
             f.id
             for f in filters.values()
@@ -43,9 +43,9 @@ def _drop_unpromising(filters: dict[str, PlannedFilter], nodes: dict[int, Node],
         if not feeding:
             break
         kept |= feeding
-    for id, reason in verdicts.items():
-        if id not in kept:
-            filters[id] = replace(filters[id], reason=reason)
+    for name, reason in verdicts.items():
+        if name not in kept:
+            filters[name] = replace(filters[name], reason=reason)
 
 
 def _judged(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> str:

@@ -1,6 +1,6 @@
-"""Drop filters that could not be collected or applied soundly: wrong types, unstable build sides, sources without files.
+"""Drop filters that could not be collected or applied soundly: wrong types, unstable builds, no files.
 
-The build side runs at planning, so it must give the same rows when it is read again: file relations, local data, ranges,
+The build side runs at planning, so it must give the same rows when read again: file relations, local data, ranges,
 caches. A build with a LIMIT, a window or an order-dependent aggregate may be used only if its one run also takes the
 place of the build side in the query (``build_once_only``).
 """
@@ -32,13 +32,11 @@ def _checked(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContex
     reason = _build_reason(build) or _type_reason(planned, build) or _op_reason(planned, context)
     if reason:
         return replace(planned, reason=reason)
-    usable, reasons = [], []
-    for consumer in planned.consumers:
-        why = _consumer_reason(consumer, nodes[consumer.scan])
-        (reasons if why else usable).append(why or consumer)  # type: ignore[arg-type]
+    reasons = {consumer: _consumer_reason(consumer, nodes[consumer.scan]) for consumer in planned.consumers}
+    usable = tuple(consumer for consumer, why in reasons.items() if not why)
     if not usable:
-        return replace(planned, consumers=(), reason=str(reasons[0]))
-    return replace(planned, consumers=tuple(usable), build_once_only=_runs_differently_twice(build))  # type: ignore[arg-type]
+        return replace(planned, reason=next(iter(reasons.values())))
+    return replace(planned, consumers=usable, build_once_only=_runs_differently_twice(build))
 
 
 def _build_reason(build: Node) -> str:
@@ -89,5 +87,6 @@ def _consumer_reason(consumer: Consumer, scan: Node) -> str:
 
 def _runs_differently_twice(build: Node) -> bool:
     return any(
-        isinstance(node, Limit | Window) or (isinstance(node, Aggregate) and not node.repeatable) for node in build.walk()
+        isinstance(node, Limit | Window) or (isinstance(node, Aggregate) and not node.repeatable)
+        for node in build.walk()
     )

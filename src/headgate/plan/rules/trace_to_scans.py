@@ -99,7 +99,7 @@ def _through_columns(node: Project | Aggregate, column: int) -> int:
     """Return the column of the child that this output column is, through renames and casts."""
     if not node.deterministic:
         raise _Stopped("below something non-deterministic")
-    expression = next((e for id, e in node.columns if id == column), None)
+    expression = next((e for number, e in node.columns if number == column), None)
     if expression is None:
         raise _Stopped("the column does not come from a scan")
     plain = _plain(expression, node.children[0])

@@ -22,7 +22,14 @@ class Scans:
     """Files and statistics of the scans of one query, by node number."""
 
     def __init__(
-        self, query: Query, root: Node, footers: FooterCache, settings: Settings, *, case_sensitive: bool = False, by_name: bool = True
+        self,
+        query: Query,
+        root: Node,
+        footers: FooterCache,
+        settings: Settings,
+        *,
+        case_sensitive: bool = False,
+        by_name: bool = True,
     ) -> None:
         self._query, self._footers, self._by_name, self._case_sensitive = query, footers, by_name, case_sensitive
         self.nodes = {node.id: node for node in root.walk() if isinstance(node, Scan)}

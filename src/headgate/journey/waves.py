@@ -9,13 +9,13 @@ from typing import Any
 from headgate.catalyst.predicates import range_predicate, row_predicate
 from headgate.collect import BuildRequest, BuildResult
 from headgate.config import Settings
-from headgate.domain import Domain, applied, coerce, describe, value_type
+from headgate.domain import Domain, Kind, applied, coerce, describe, value_type
 from headgate.domain.widen import widen
+from headgate.journey.scans import Scans
 from headgate.observe import FilterReport, JoinReport, QueryReport, ScanReport
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
 from headgate.plan.nodes import Filter, Join, Scan
 from headgate.prune import ScanVerdict
-from headgate.scans import Scans
 
 
 @dataclass(slots=True)
@@ -74,7 +74,9 @@ class Journey:
                 self._failed[request.node] = f"build side failed: {result.error.splitlines()[0][:200]}"
                 continue
             if not result.has_rows and any(f.build_once_only for f in filters):
-                self._failed[request.node] = f"build side may differ when run twice, and its {result.rows:,} rows are too many to keep"
+                self._failed[request.node] = (
+                    f"build side may differ when run twice, and its {result.rows:,} rows are too many to keep"
+                )
                 continue
             self._builds[request.node] = result
             for planned in filters:
@@ -93,8 +95,9 @@ class Journey:
 
         ``exact`` tests every row, so that a build side gives only the keys that can still matter.
         """
-        builds = {str(node): result.number for node, result in self._builds.items() if result.has_rows and node in inside}
-        replaced = {n.id for node in map(int, builds) for n in self._nodes[node].walk()}
+        held = {node: result for node, result in self._builds.items() if result.has_rows and node in inside}
+        builds = {str(node): result.number for node, result in held.items()}
+        replaced = {n.id for node in held for n in self._nodes[node].walk()}
         scans = {}
         for scan in sorted(inside & set(self._scans.nodes) - replaced):
             if (edit := self._narrow(scan, exact=exact)) is not None:
@@ -102,7 +105,7 @@ class Journey:
         return {"scans": scans, "builds": builds} if scans or builds else {}
 
     def _narrow(self, scan: int, *, exact: bool) -> dict[str, Any] | None:
-        found = [(c, consumer) for c in self._collected.values() for consumer in c.planned.consumers if consumer.scan == scan]
+        found = [(c, to) for c in self._collected.values() for to in c.planned.consumers if to.scan == scan]
         columns: dict[int, Domain] = {}
         for collected, consumer in found:
             domain = self._stored(collected, consumer)
@@ -141,14 +144,14 @@ class Journey:
         return [predicate for predicate in found if predicate is not None]
 
     def _may_replace(self) -> bool:
-        """Spark's own partition pruning borrows the build side's broadcast: that must stay where no filter of ours is."""
-        return not any(
-            conjunct.op == "dynamic pruning"
-            and not any(consumer.scan in {n.id for n in node.walk()} for f in self._plan.filters if f.is_alive for consumer in f.consumers)
+        """Spark's own pruning borrows the build side's broadcast: that must stay where no filter of ours is."""
+        fed = {to.scan for planned in self._plan.filters if planned.is_alive for to in planned.consumers}
+        pruned = [
+            node
             for node in self._nodes.values()
-            if isinstance(node, Filter)
-            for conjunct in node.conjuncts
-        )
+            if isinstance(node, Filter) and any(conjunct.op == "dynamic pruning" for conjunct in node.conjuncts)
+        ]
+        return all(fed & {below.id for below in node.walk()} for node in pruned)
 
     # --- telling ------------------------------------------------------------------------------------------------
 
@@ -167,7 +170,7 @@ class Journey:
         filters = [self._filter_report(planned) for planned in self._plan.filters]
         alive = {f.id for f in filters if f.state != "dropped"}
         joins = [self._join_report(node, alive) for node in self._nodes.values() if isinstance(node, Join)]
-        scans = [self._scan_report(node) for node in self._scans.nodes.values() if node.source in ("parquet", "files", "gated")]
+        scans = [self._scan_report(node) for node in self._scans.nodes.values() if node.source in _FILE_SOURCES]
         return QueryReport(filters, scans, joins, build_ms=float(sum(b.millis for b in self._builds.values())))
 
     def _filter_report(self, planned: PlannedFilter) -> FilterReport:
@@ -180,12 +183,13 @@ class Journey:
         if planned.is_alive:
             report.reason = self._failed.get(planned.build, "only reported: spark.headgate.strategy=never")
         if (collected := self._collected.get(planned.id)) is not None:
-            report.kind = describe(collected.domain) if collected.domain.kind.value == "value" else collected.domain.kind.value
-            report.values, report.bytes = collected.domain.count(), collected.domain.nbytes
+            domain = collected.domain
+            report.kind = describe(domain) if domain.kind is Kind.SINGLE else domain.kind.value
+            report.values, report.bytes = domain.count(), domain.nbytes
             report.collect_ms = collected.build.millis
             report.applied_to = list(dict.fromkeys(collected.applied_to))
             report.state = "applied" if report.applied_to else "collected"
-            report.reason = "" if report.applied_to else collected.reason or "its scan is part of a build side that ran once"
+            report.reason = "" if report.applied_to else collected.reason or "its scan is in a build side that ran once"
         return report
 
     def _join_report(self, join: Join, alive: set[str]) -> JoinReport:
@@ -193,8 +197,8 @@ class Journey:
         report = JoinReport(join.id, join.type, " AND ".join(c.sql for c in join.conjuncts))
         report.filters = [f.id for f in fed if f.id in alive]
         if not report.filters:
-            reasons = dict(self._plan.unfiltered)
-            report.reason = reasons.get(join.id) or next((self._filter_report(f).reason for f in fed), "no filter was planned")
+            told = (self._filter_report(planned).reason for planned in fed)
+            report.reason = dict(self._plan.unfiltered).get(join.id) or next(told, "no filter was planned")
         return report
 
     def _scan_report(self, scan: Scan) -> ScanReport:
@@ -216,6 +220,9 @@ class Journey:
             if reason := self._filter_report(planned).reason:
                 return reason
         return "no join filter reaches this scan"
+
+
+_FILE_SOURCES = ("parquet", "files", "gated")
 
 
 def _short(table: str) -> str:
