@@ -47,6 +47,7 @@ def tpcds(scale: float, layout: str = "clustered", tell: Callable[[str], None] =
     database = HOME / f"tpcds-{scale:g}.duckdb"
     connection = connect(database)
     connection.execute("SET memory_limit = '10GB'")
+    connection.execute("SET enable_progress_bar = false")
     connection.execute("SET preserve_insertion_order = true")
     if not connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'web_site'").fetchall():
         tell(f"generating TPC-DS at scale {scale:g}")

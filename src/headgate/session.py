@@ -19,16 +19,16 @@ from headgate.journey import Journey, Scans
 from headgate.observe import QueryReport
 from headgate.plan import RuleContext, Strategy, plan_filters
 from headgate.plan.nodes import Node
-from headgate.tables import FooterCache
+from headgate.tables import LayoutCache
 
 
-def travel(query: Query, footers: FooterCache) -> tuple[Any, QueryReport, Node]:
+def travel(query: Query, cache: LayoutCache) -> tuple[Any, QueryReport, Node]:
     """Take one query all the way; return the new Catalyst plan (None: nothing changed), its report and its nodes."""
     started = time.perf_counter()
     root, configured = read_plan(query.read())
     settings = read_settings(configured)
     broadcast, by_case = int(configured["broadcast"]), bool(configured["caseSensitive"])
-    scans = Scans(query, root, footers, settings, case_sensitive=by_case, by_name=not configured["fieldIds"])
+    scans = Scans(query, root, cache, settings, case_sensitive=by_case, by_name=not configured["fieldIds"])
     plan = plan_filters(root, _context(settings, scans, broadcast))
     journey = Journey(plan, scans, settings, broadcast_bytes=broadcast)
     if settings.strategy != "never":
@@ -64,7 +64,7 @@ class Gate:
     def __init__(self, spark: Any, **options: Any) -> None:
         texts = {name: checked(name, value) for name, value in options.items()}
         self._spark = spark
-        self._footers = FooterCache()
+        self._cache = LayoutCache()
         self.reports: deque[QueryReport] = deque(maxlen=100)
         self._reported = 0
         self._bridge = SparkBridge(spark, self._rewrite)
@@ -78,7 +78,7 @@ class Gate:
         self._before = {**before, **self._before}
 
     def _rewrite(self, query: Query) -> Any:
-        rewritten, report, _ = travel(query, self._footers)
+        rewritten, report, _ = travel(query, self._cache)
         self._note(report)
         return rewritten
 
@@ -89,24 +89,31 @@ class Gate:
 
     def report(self) -> QueryReport:
         """Return the report of the last query of the session."""
-        if self._bridge.plans_seen() != self._reported and (query := self._bridge.last_seen()) is not None:
-            root, configured = read_plan(query.read())
-            settings = read_settings(configured)
-            scans = Scans(query, root, self._footers, settings)
-            plan = plan_filters(root, _context(settings, scans, 0), rules=())
-            self._note(Journey(plan, scans, settings).report())
+        try:
+            self._note_unfiltered()
+        except Exception as error:  # noqa: BLE001 - telling what happened must not fail either
+            return QueryReport(failures=[*self._bridge.failures, str(error)], note="the last query could not be read")
         report = self.reports[-1] if self.reports else QueryReport(note="no query has run yet")
         report.failures = self._bridge.failures
         return report
 
+    def _note_unfiltered(self) -> None:
+        """A query without a join never leaves the JVM, so its report is made when it is asked for."""
+        if self._bridge.plans_seen() != self._reported and (query := self._bridge.last_seen()) is not None:
+            root, configured = read_plan(query.read())
+            settings = read_settings(configured)
+            scans = Scans(query, root, self._cache, settings)
+            plan = plan_filters(root, _context(settings, scans, 0), rules=())
+            self._note(Journey(plan, scans, settings).report())
+
     def explain(self, frame: Any) -> tuple[Node, QueryReport]:
         """Take a DataFrame's query on the journey without running it; return its nodes and its report."""
-        _, report, root = travel(self._bridge.query_of(frame), self._footers)
+        _, report, root = travel(self._bridge.query_of(frame), self._cache)
         return root, report
 
     def filtered(self, frame: Any) -> Any:
         """Return the DataFrame with its dynamic filters applied, or itself where there is nothing to apply."""
-        rewritten, report, _ = travel(self._bridge.query_of(frame), self._footers)
+        rewritten, report, _ = travel(self._bridge.query_of(frame), self._cache)
         self._note(report)
         return frame if rewritten is None else self._bridge.frame_of(rewritten)
 

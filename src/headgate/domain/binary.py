@@ -44,7 +44,7 @@ def decode_binary(data: bytes) -> TupleDomain:
         raise InvalidFilter("the checksum does not match: the bytes are damaged", "$")
     try:
         document = msgspec.msgpack.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise InvalidFilter(f"not MessagePack: {error}", "$") from error
     return tuple_domain_from_dict(document)
 

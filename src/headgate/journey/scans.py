@@ -11,7 +11,7 @@ from headgate.plan import Clustering, Node
 from headgate.plan.nodes import Scan
 from headgate.prune import PruneLevels, ScanVerdict, clustering_depth, prune_scan
 from headgate.prune.scan import bounds_of
-from headgate.tables import FooterCache, ParquetLayout, layout_from_listing, read_local_tails
+from headgate.tables import LayoutCache, ParquetLayout, read_local_tails
 from headgate.tables.footers import local_path
 
 _ALL_FOOTERS = 2048
@@ -25,13 +25,13 @@ class Scans:
         self,
         query: Query,
         root: Node,
-        footers: FooterCache,
+        cache: LayoutCache,
         settings: Settings,
         *,
         case_sensitive: bool = False,
         by_name: bool = True,
     ) -> None:
-        self._query, self._footers, self._by_name, self._case_sensitive = query, footers, by_name, case_sensitive
+        self._query, self._cache, self._by_name, self._case_sensitive = query, cache, by_name, case_sensitive
         self.nodes = {node.id: node for node in root.walk() if isinstance(node, Scan)}
         self._levels = PruneLevels(settings.prune_partitions, settings.prune_files, settings.prune_row_groups)
         self._layouts: dict[int, ParquetLayout] = {}
@@ -41,9 +41,7 @@ class Scans:
         """Return the files of a scan."""
         if scan not in self._layouts:
             listing = self._query.list_files(scan)
-            self._layouts[scan] = layout_from_listing(
-                listing, self._footers, self._read_tails, case_sensitive=self._case_sensitive
-            )
+            self._layouts[scan] = self._cache.get(listing, self._read_tails, case_sensitive=self._case_sensitive)
         return self._layouts[scan]
 
     def clustering(self, scan: int, column: int) -> Clustering:

@@ -78,7 +78,14 @@ def surviving_partitions(domains: Mapping[str, Domain], layout: TableLayout) -> 
 
 
 def bounds_of(statistics: FileStatistics, name: str, kind: str) -> ColumnBounds:
-    """Return the statistics of one column over all row groups."""
+    """Return the statistics of one column over all row groups, prepared once."""
+    if name not in statistics.prepared:
+        statistics.prepared[name] = _prepared(statistics, name, kind)
+    bounds: ColumnBounds = statistics.prepared[name]
+    return bounds
+
+
+def _prepared(statistics: FileStatistics, name: str, kind: str) -> ColumnBounds:
     mins, maxs, nulls = statistics.columns[name]
     try:
         return ColumnBounds.of(value_type(kind), mins, maxs, nulls, statistics.rows)

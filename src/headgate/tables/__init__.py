@@ -2,13 +2,14 @@
 
 from headgate.tables.footers import Footer, FooterCache, read_local_tails
 from headgate.tables.layout import DataFile, FileStatistics, TableLayout
-from headgate.tables.parquet import ParquetLayout, layout_from_listing
+from headgate.tables.parquet import LayoutCache, ParquetLayout, layout_from_listing
 
 __all__ = [
     "DataFile",
     "FileStatistics",
     "Footer",
     "FooterCache",
+    "LayoutCache",
     "ParquetLayout",
     "TableLayout",
     "layout_from_listing",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 
@@ -23,6 +23,7 @@ class FileStatistics:
 
     ``columns`` maps a column to ``(mins, maxs, null_counts)``, with None for what is not known.
     A file whose statistics cannot be read has one entry that spans it whole and of which nothing is known.
+    ``prepared`` is where pruning keeps what it made of a column, so that it is made once.
     """
 
     files: list[int]
@@ -30,6 +31,7 @@ class FileStatistics:
     ends: list[int]
     rows: list[int | None]
     columns: dict[str, tuple[list[Any], list[Any], list[int | None]]]
+    prepared: dict[str, Any] = field(default_factory=dict)
 
 
 class TableLayout(Protocol):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -35,9 +37,18 @@ class ParquetLayout:
     footers: FooterCache = field(default_factory=FooterCache)
     read_tails: ReadTails = read_local_tails
     case_sensitive: bool = False
+    _known: dict[tuple[tuple[str, str], ...], FileStatistics] = field(default_factory=dict)
 
     def statistics(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
-        """Return the row groups of these files with the statistics of these columns, read from the footers."""
+        """Return the row groups of these files with the statistics of these columns; those of all files are kept."""
+        if len(files) != len(self.files):
+            return self._read(files, columns)
+        key = tuple(sorted(columns))
+        if key not in self._known:
+            self._known[key] = self._read(files, columns)
+        return self._known[key]
+
+    def _read(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
         found = FileStatistics([], [], [], [], {name: ([], [], []) for name, _ in columns})
         chosen = [self.files[i] for i in files]
         for number, file, footer in zip(files, chosen, self.footers.get(chosen, self.read_tails), strict=True):
@@ -63,6 +74,28 @@ class ParquetLayout:
             footer.columns[name, kind] = _column_statistics(footer, name, kind, self.case_sensitive)
         result: tuple[list[Any], list[Any], list[int | None]] = footer.columns[name, kind]
         return result
+
+
+class LayoutCache:
+    """The layouts of the tables read last, with their footers. Thread-safe.
+
+    A layout is found by its listing, which names each file with its size and time: a changed file is another listing.
+    """
+
+    def __init__(self, most: int = 64) -> None:
+        self.footers = FooterCache()
+        self._most, self._held, self._lock = most, OrderedDict[tuple[str, bool], ParquetLayout](), Lock()
+
+    def get(self, listing: str, read_tails: ReadTails = read_local_tails, *, case_sensitive: bool) -> ParquetLayout:
+        """Return the layout of a listing."""
+        key = (listing, case_sensitive)
+        with self._lock:
+            if key not in self._held:
+                self._held[key] = layout_from_listing(listing, self.footers, case_sensitive=case_sensitive)
+            self._held.move_to_end(key)
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+            return replace(self._held[key], read_tails=read_tails)
 
 
 def layout_from_listing(
@@ -152,10 +185,10 @@ def _bounds(statistics: Any, kind: str) -> tuple[Any, Any]:
     return low, high
 
 
-def _recent(low: dt.date, oldest: dt.date) -> bool:
+def _recent(low: Any, oldest: dt.date) -> bool:
     """A bound with a zone where none is expected, or the other way round, is not comparable and not trusted."""
     try:
-        return low >= oldest
+        return bool(low >= oldest)
     except TypeError:
         return False
 

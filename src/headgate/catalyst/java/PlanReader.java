@@ -85,7 +85,7 @@ public class PlanReader {
 
   private void join(Join join, Map out) {
     out.put("op", "join");
-    out.put("type", join.joinType().sql());
+    out.put("type", join.joinType() instanceof org.apache.spark.sql.catalyst.plans.ExistenceJoin ? "EXISTENCE" : join.joinType().sql());
     out.put("conjuncts", join.condition().isDefined() ? conjuncts((Expression) join.condition().get()) : new ArrayList());
   }
 

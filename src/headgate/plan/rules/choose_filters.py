@@ -27,7 +27,9 @@ def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
 
 
 def _drop_unpromising(filters: dict[str, PlannedFilter], nodes: dict[int, Node], context: RuleContext) -> None:
-    verdicts = {f.id: _judged(f, nodes, context) for f in filters.values() if f.is_alive}
+    alive = [planned for planned in filters.values() if planned.is_alive]
+    selective = _selective_builds(alive, nodes, context)
+    verdicts = {f.id: _judged(f, selective, nodes, context) for f in alive}
     kept = {name for name, reason in verdicts.items() if not reason}
     while True:
         build_scans = {scan.id for name in kept for scan in _scans(nodes[filters[name].build])}
@@ -37,8 +39,8 @@ def _drop_unpromising(filters: dict[str, PlannedFilter], nodes: dict[int, Node],
             if f.is_alive
             and f.id not in kept
             and any(c.scan in build_scans for c in f.consumers)
-            and _may_select(nodes[f.build])
-            and _bytes(nodes[f.build]) <= context.broadcast_bytes
+            and f.build in selective
+            and _is_small(nodes[f.build], context)
         }
         if not feeding:
             break
@@ -48,9 +50,26 @@ def _drop_unpromising(filters: dict[str, PlannedFilter], nodes: dict[int, Node],
             filters[name] = replace(filters[name], reason=reason)
 
 
-def _judged(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> str:
-    build = nodes[planned.build]
-    if not _may_select(build):
+def _selective_builds(alive: list[PlannedFilter], nodes: dict[int, Node], context: RuleContext) -> set[int]:
+    """Return the builds that may lack keys: by themselves, or because a small selective build narrows their scans."""
+    selective = {f.build for f in alive if _may_select(nodes[f.build])}
+    grown = True
+    while grown:
+        narrowed = {
+            c.scan for f in alive if f.build in selective and _is_small(nodes[f.build], context) for c in f.consumers
+        }
+        more = {f.build for f in alive if any(scan.id in narrowed for scan in _scans(nodes[f.build]))} - selective
+        selective |= more
+        grown = bool(more)
+    return selective
+
+
+def _is_small(build: Node, context: RuleContext) -> bool:
+    return _bytes(build) <= context.broadcast_bytes
+
+
+def _judged(planned: PlannedFilter, selective: set[int], nodes: dict[int, Node], context: RuleContext) -> str:
+    if planned.build not in selective:
         return "build side keeps every key: it has no filter"
     reasons = [_consumer_verdict(consumer, planned, nodes, context) for consumer in planned.consumers]
     return "" if "" in reasons else reasons[0]

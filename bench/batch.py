@@ -1,0 +1,287 @@
+"""Time selective star queries: Spark alone, Spark with Headgate, and the hand-written limit, interleaved in one run.
+
+native   Headgate off
+on       Headgate on
+oracle   the same query with the keys written as literals, over only the files that hold matches: the limit
+
+Each round builds new DataFrames, since a DataFrame keeps its plan and even its shuffle files. Figures are medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import headgate
+from bench.data import HOME, tpcds
+
+KEY = "ss_sold_date_sk"
+
+
+@dataclass(frozen=True)
+class BenchQuery:
+    """A query over ``store_sales``; ``keys`` selects, in DuckDB, the date keys that can match."""
+
+    name: str
+    sql: str
+    keys: str
+
+
+def _star(dates: str, more: str = "", columns: str = "i_brand_id, i_brand, sum(ss_ext_sales_price) s") -> str:
+    return f"""select {columns} from store_sales join date_dim on d_date_sk = ss_sold_date_sk
+      join item on ss_item_sk = i_item_sk {more} where {dates} and i_manager_id between 1 and 40
+      group by i_brand_id, i_brand order by s desc, i_brand_id limit 100"""
+
+
+def _dates(where: str) -> str:
+    return f"select d_date_sk from date_dim where {where}"
+
+
+_MONTH, _WEEK, _DAY = "d_year = 2000 and d_moy = 11", "d_week_seq = 5270", "d_date = date '2001-04-16'"
+_QUARTER, _WEEKENDS = "d_qoy = 1 and d_year = 2001", "d_year = 1999 and d_moy = 8 and d_dow in (0, 6)"
+_PROMOTION = "p_promo_id = (select min(p_promo_id) from promotion where p_start_date_sk is not null and p_end_date_sk is not null)"
+
+SELECTIVE = (
+    BenchQuery("month by brand", _star(_MONTH), _dates(_MONTH)),
+    BenchQuery("week by brand", _star(_WEEK), _dates(_WEEK)),
+    BenchQuery("one day", _star(_DAY), _dates(_DAY)),
+    BenchQuery("quarter by brand", _star(_QUARTER), _dates(_QUARTER)),
+    BenchQuery("weekends of a month", _star(_WEEKENDS), _dates(_WEEKENDS)),
+    BenchQuery(
+        "month and store",
+        _star(f"{_MONTH} and s_state = 'TN'", "join store on ss_store_sk = s_store_sk"),
+        _dates(_MONTH),
+    ),
+    BenchQuery(
+        "in (subquery)",
+        f"""select ss_store_sk, count(*) c, sum(ss_net_profit) p from store_sales
+            where ss_sold_date_sk in (select d_date_sk from date_dim where {_WEEK}) group by ss_store_sk order by ss_store_sk""",
+        _dates(_WEEK),
+    ),
+    BenchQuery(
+        "week of a date",
+        """select ss_store_sk, sum(ss_quantity) q from store_sales join date_dim on ss_sold_date_sk = d_date_sk
+           where d_week_seq = (select d_week_seq from date_dim where d_date = date '2002-03-08')
+           group by ss_store_sk order by ss_store_sk""",
+        _dates("d_week_seq = (select d_week_seq from date_dim where d_date = date '2002-03-08')"),
+    ),
+    BenchQuery(
+        "promotion dates (between)",
+        f"""select ss_store_sk, sum(ss_ext_sales_price) s from store_sales
+            join promotion on ss_sold_date_sk between p_start_date_sk and p_end_date_sk
+            where {_PROMOTION} group by ss_store_sk order by ss_store_sk""",
+        f"select d_date_sk from date_dim, promotion where d_date_sk between p_start_date_sk and p_end_date_sk and {_PROMOTION}",
+    ),
+    BenchQuery(
+        "daily totals of a month",
+        f"""select d_date, t.s from (select ss_sold_date_sk, sum(ss_net_paid) s from store_sales group by ss_sold_date_sk) t
+            join date_dim on t.ss_sold_date_sk = d_date_sk where {_MONTH} order by d_date""",
+        _dates(_MONTH),
+    ),
+)
+UNPRUNABLE = (
+    BenchQuery("all years", _star("d_year between 1990 and 2010"), _dates("true")),
+    BenchQuery(
+        "by item",
+        """select i_brand_id, sum(ss_ext_sales_price) s from store_sales join item on ss_item_sk = i_item_sk
+           where i_category = 'Books' group by i_brand_id order by s desc limit 100""",
+        "",
+    ),
+    BenchQuery(
+        "by store state",
+        """select s_state, count(*) c, sum(ss_net_profit) p from store_sales join store on ss_store_sk = s_store_sk
+           where s_number_employees > 200 group by s_state order by s_state""",
+        "",
+    ),
+)
+
+
+@dataclass
+class Timing:
+    """Seconds and bytes of one variant of a query over the rounds."""
+
+    seconds: list[float] = field(default_factory=list)
+    bytes: int = 0
+
+    @property
+    def median(self) -> float:
+        """The middle of the rounds."""
+        return statistics.median(self.seconds)
+
+
+class Bench:
+    """One Spark session with the tables, and a way to time a query in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.spark = (
+            SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.driver.memory", "8g")
+            .config("spark.sql.shuffle.partitions", "4")
+            .config("spark.sql.session.timeZone", "UTC")
+            .getOrCreate()
+        )
+        self.spark.sparkContext.setLogLevel("ERROR")
+        for table in sorted(path for path in folder.iterdir() if path.is_dir()):
+            self.spark.read.parquet(str(table)).createOrReplaceTempView(table.name)
+        self._stages = 0
+
+    def oracle_sql(self, query: BenchQuery) -> str:
+        """Write the keys into the query as literals, over a view of only the files that hold matches."""
+        names = ("date_dim", "promotion")
+        connection = duckdb.connect()
+        for name in names:
+            connection.execute(f"create view {name} as select * from read_parquet('{self.folder}/{name}/*.parquet')")
+        keys = sorted(key for (key,) in connection.execute(query.keys).fetchall())
+        listed = ", ".join(map(str, keys))
+        files = connection.execute(
+            f"select distinct filename from read_parquet('{self.folder}/store_sales/*.parquet', filename = true) "
+            f"where {KEY} in ({listed})"
+        ).fetchall()
+        view = "matching_" + query.name.translate(str.maketrans(" ()", "___"))
+        self.spark.read.parquet(*sorted(name for (name,) in files)).createOrReplaceTempView(view)
+        contiguous = keys[-1] - keys[0] == len(keys) - 1
+        test = f"{KEY} between {keys[0]} and {keys[-1]}" if contiguous else f"{KEY} in ({listed})"
+        return query.sql.replace("from store_sales", f"from (select * from {view} where {test}) store_sales")
+
+    def run(self, sql: str) -> tuple[float, list, int]:
+        """Run a query from its text; return seconds, rows and bytes read."""
+        started = time.perf_counter()
+        rows = self.spark.sql(sql).collect()
+        return time.perf_counter() - started, rows, self._bytes_read()
+
+    def _bytes_read(self) -> int:
+        store = self.spark.sparkContext._jsc.sc().statusStore()
+        self.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+        total, newest = 0, self._stages
+        stages = store.stageList(None)
+        for i in range(stages.size()):
+            stage = stages.apply(i)
+            if stage.stageId() >= self._stages:
+                total += stage.inputBytes()
+                newest = max(newest, stage.stageId() + 1)
+        self._stages = newest
+        return total
+
+
+def measure(
+    bench: Bench, queries: tuple[BenchQuery, ...], rounds: int, *, oracle: bool, tell: Progress
+) -> dict[str, dict]:
+    """Time each query in each variant, interleaved: all variants of a round before the next round."""
+    variants = ("native", "on", "oracle") if oracle else ("native", "on")
+    results = {q.name: {v: Timing() for v in variants} for q in queries}
+    task = tell.add_task("rounds", total=(rounds + 1) * len(queries))
+    texts = {q.name: bench.oracle_sql(q) for q in queries} if oracle else {}
+    for number in range(rounds + 1):
+        for query in queries:
+            answers = {}
+            for variant in variants if number % 2 else reversed(variants):
+                if variant == "on":
+                    headgate.enable(bench.spark)
+                seconds, answers[variant], read = bench.run(texts[query.name] if variant == "oracle" else query.sql)
+                headgate.disable(bench.spark)
+                timing = results[query.name][variant]
+                timing.bytes = read
+                if number:  # the first round warms up
+                    timing.seconds.append(seconds)
+            if len({repr(rows) for rows in answers.values()}) != 1:
+                raise SystemExit(f"{query.name}: the variants gave different rows")
+            tell.advance(task)
+    return results
+
+
+def ten_joins(bench: Bench) -> list[float]:
+    """Return the planning times, builds not counted, of a query with ten joins."""
+    gate = headgate.enable(bench.spark)
+    times = []
+    for _ in range(9):
+        bench.spark.sql(TEN_JOINS)._jdf.queryExecution().optimizedPlan()
+        times.append(gate.reports[-1].plan_ms)
+    headgate.disable(bench.spark)
+    return times[2:]
+
+
+TEN_JOINS = """select count(*) from store_sales join date_dim on d_date_sk = ss_sold_date_sk
+  join item on ss_item_sk = i_item_sk join store on ss_store_sk = s_store_sk join customer on ss_customer_sk = c_customer_sk
+  join customer_address on c_current_addr_sk = ca_address_sk join household_demographics on ss_hdemo_sk = hd_demo_sk
+  join income_band on hd_income_band_sk = ib_income_band_sk join promotion on ss_promo_sk = p_promo_sk
+  join time_dim on ss_sold_time_sk = t_time_sk join customer_demographics on ss_cdemo_sk = cd_demo_sk
+  where d_year = 2000 and d_moy = 3 and i_category = 'Books' and s_state = 'TN' and ca_state = 'CA'"""
+
+
+def main() -> int:
+    """Run the benchmark and print its tables; exit 1 when a bar is missed."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--scale", type=float, default=14.0)
+    arguments.add_argument("--rounds", type=int, default=5)
+    chosen = arguments.parse_args()
+    console = Console(width=150)
+    folder = tpcds(chosen.scale, "clustered", console.print)
+    bench = Bench(folder)
+    fact = sum(path.stat().st_size for path in (folder / "store_sales").iterdir())
+    console.print(
+        f"store_sales: {fact / 1e9:.2f} GB in {len(list((folder / 'store_sales').iterdir()))} files, clustered by date"
+    )
+    with Progress(console=console, transient=True) as progress:
+        selective = measure(bench, SELECTIVE, chosen.rounds, oracle=True, tell=progress)
+        unprunable = measure(bench, UNPRUNABLE, chosen.rounds, oracle=False, tell=progress)
+    planning = statistics.median(ten_joins(bench))
+    missed = _print(console, selective, unprunable, planning)
+    plain = {
+        n: {v: {"seconds": t.seconds, "bytes": t.bytes} for v, t in r.items()}
+        for n, r in (selective | unprunable).items()
+    }
+    (HOME / "batch.json").write_text(json.dumps({"queries": plain, "planning_ms": planning}, indent=1))
+    return 1 if missed else 0
+
+
+def _print(console: Console, selective: dict, unprunable: dict, planning: float) -> int:
+    missed = 0
+    table = Table(
+        "query", "native s", "on s", "oracle s", "native/on", "on/oracle", "MB native", "MB on", "less", "met"
+    )
+    for name, r in selective.items():
+        faster, over = r["native"].median / r["on"].median, r["on"].median / r["oracle"].median
+        less = 1 - r["on"].bytes / max(1, r["native"].bytes)
+        met = faster >= 3 and over <= 1.15 and 0.6 <= less
+        missed += not met
+        table.add_row(
+            name,
+            *(f"{r[v].median:.2f}" for v in ("native", "on", "oracle")),
+            f"{faster:.2f}",
+            f"{over:.2f}",
+            *(f"{r[v].bytes / 1e6:,.0f}" for v in ("native", "on")),
+            f"{less:.0%}",
+            "yes" if met else "NO",
+        )
+    console.print(table)
+    table = Table("nothing to prune", "native s", "on s", "on/native (bar 1.03)", "met")
+    for name, r in unprunable.items():
+        over = r["on"].median / r["native"].median
+        missed += over > 1.03
+        table.add_row(
+            name, f"{r['native'].median:.2f}", f"{r['on'].median:.2f}", f"{over:.3f}", "yes" if over <= 1.03 else "NO"
+        )
+    console.print(table)
+    missed += planning > 50
+    console.print(
+        f"planning a query with 10 joins, builds not counted: {planning:.0f} ms (bar 50): {'yes' if planning <= 50 else 'NO'}"
+    )
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
