@@ -14,8 +14,8 @@ SOURCES := src tests bench examples
 ARGS ?=
 
 .PHONY: demo
-demo: $(READY) ## prune a generated folder of Parquet files and show what was not read
-	@$(BIN)/python examples/prune_a_folder.py
+demo: $(READY) ## three queries over a small star schema, with Headgate off and on
+	@$(WITH_JAVA) $(BIN)/python examples/star_schema.py
 
 .PHONY: test
 test: $(READY) ## run every test (ARGS="-k name" narrows it)
@@ -36,6 +36,11 @@ format: $(READY) ## format the code and fix what ruff can fix
 .PHONY: bench-domain
 bench-domain: $(READY) ## measure domains, filters and pruning against their bars
 	@$(BIN)/python -m bench.domain
+
+.PHONY: bench-batch
+bench-batch: $(READY) ## time selective star queries: Spark alone, with Headgate, and the limit
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	@$(WITH_JAVA) $(BIN)/python -m bench.batch $(ARGS)
 
 .PHONY: clean
 clean: ## remove caches and build results (keeps .venv and .bench)

@@ -8,7 +8,7 @@ headgate.report(spark)             # what the last query left unread
 headgate.disable(spark)
 """
 
-from headgate import domain, filters, prune
+from headgate import config, domain, filters, prune
 from headgate.api import disable, enable, explain, filtered, report
 from headgate.errors import BadInput, HeadgateError, InvalidFilter, InvalidSetting, UnsupportedSession
 from headgate.observe import QueryReport
@@ -24,6 +24,7 @@ __all__ = [
     "QueryReport",
     "UnsupportedSession",
     "__version__",
+    "config",
     "disable",
     "domain",
     "enable",

@@ -18,7 +18,12 @@ _BIT_TESTED = ("tinyint", "smallint", "int", "bigint")
 
 
 def range_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
-    """Return at most a handful of ranges that cover the domain: what a Parquet reader can use, and cheap."""
+    """Return at most a handful of ranges that cover the domain: what a Parquet reader can use, and cheap.
+
+    Floats get none: Parquet would drop row groups by statistics that leave out NaN and tell -0.0 from 0.0.
+    """
+    if domain.type.is_float:
+        return None
     if is_full(domain.values):
         return None if domain.null_allowed else {"column": column, "ranges": [[None, None]]}
     cover = domain.simplify(MAX_RANGES)
@@ -30,6 +35,8 @@ def range_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
 def row_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
     """Return the exact test of each row where it is cheap: a set or a bitmap; else the ranges."""
     values = domain.values
+    if domain.type.is_float:
+        return None
     if isinstance(values, Discrete) and len(values.places) > _INSET and domain.type.fits_bitmap:
         values = Bitmap(domain.type, IdBitmap.of(values.places))
     if isinstance(values, Bitmap) and values.ids.width == 32 and domain.type.name in _BIT_TESTED:

@@ -23,6 +23,7 @@ def _node(raw: dict[str, Any]) -> Node:
         "children": tuple(_node(child) for child in raw["children"]),
         "deterministic": raw.get("deterministic", True),
         "streaming": raw.get("streaming", False),
+        "has_subquery": raw.get("subquery", False),
     }
     match raw["op"]:
         case "scan":

@@ -14,6 +14,7 @@ from headgate.domain.limits import Limits, within
 from headgate.domain.statistics import ColumnStatistics, Verdict
 from headgate.domain.tuples import TupleDomain, column_wise_union, strict_union
 from headgate.domain.types import ValueType, decimal_type, value_type
+from headgate.domain.widen import widen
 
 __all__ = [
     "BloomBits",
@@ -41,5 +42,6 @@ __all__ = [
     "strict_union",
     "union_all",
     "value_type",
+    "widen",
     "within",
 ]

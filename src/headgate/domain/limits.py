@@ -78,19 +78,18 @@ def cheaper(values: ValueSet, limits: Limits) -> ValueSet:
         return from_ids(kind, IdBitmap.of(values.places))
     if isinstance(values, Discrete | Bitmap):
         places = values.places if isinstance(values, Discrete) else values.ids.ids()
-        if (bits := _bloom_of(kind, places, limits)) is not None:
-            return from_bloom(kind, bits, algebra.span(values).intervals())
+        ends = Ranges(kind, algebra.span(values).intervals())
+        if (bits := _bloom_of(kind, places, max(0, limits.max_bytes - ends.nbytes), limits.bloom_items)) is not None:
+            return from_bloom(kind, bits, ends.held)
     if isinstance(values, Ranges) and len(values.held) == 1:
         return all_values(kind)
     return Ranges(kind, algebra.span(values).intervals())
 
 
-def _bloom_of(kind: ValueType, places: Array, limits: Limits) -> BloomBits | None:
-    """Put values into a bloom of the usual size, doubled until they fit, so that any two blooms fold together."""
-    most = limits.max_bytes * 8
-    bits = min(most, limits.bloom_items * _BLOOM_BITS_PER_ITEM)
-    while bits < len(places) * _BLOOM_BITS_PER_ITEM and bits * 2 <= most:
-        bits *= 2
-    if bits < 64:
+def _bloom_of(kind: ValueType, places: Array, room: int, items: int) -> BloomBits | None:
+    """Put values into a bloom; its size is a power of two, so that any two blooms fold together."""
+    wanted = max(items, len(places)) * _BLOOM_BITS_PER_ITEM // 64
+    words = min(1 << wanted.bit_length(), (1 << (room // 8).bit_length()) // 2)
+    if words < 1:
         return None
-    return BloomBits.sized_for(bits // _BLOOM_BITS_PER_ITEM, bits).add(xxhash64(kind, places))
+    return BloomBits.sized_for(words * 64 // _BLOOM_BITS_PER_ITEM, words * 64).add(xxhash64(kind, places))

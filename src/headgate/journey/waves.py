@@ -82,7 +82,10 @@ class Journey:
             for planned in filters:
                 domain = widen(result.domains[planned.build_column], value_type(planned.compared))
                 if domain is not None:
-                    self._collected[planned.id] = _Collected(planned, result, applied(planned.op, domain))
+                    # all build rows have been seen, so NULL matters to <=> only if one of them has it
+                    nulls = planned.op == "<=>" and domain.null_allowed
+                    probed = applied(planned.op, domain).with_null(nulls)
+                    self._collected[planned.id] = _Collected(planned, result, probed)
 
     # --- narrowing ----------------------------------------------------------------------------------------------
 

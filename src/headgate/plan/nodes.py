@@ -56,13 +56,14 @@ class Conjunct:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What all nodes have. ``deterministic`` is False when an expression of the node itself is not."""
+    """What all nodes have. ``deterministic`` is False when something in the node or below it is not."""
 
     id: int
     output: tuple[Column, ...]
     children: tuple[Node, ...] = ()
     deterministic: bool = True
     streaming: bool = False
+    has_subquery: bool = False
 
     def walk(self) -> Iterator[Node]:
         """Yield this node and all below it, in pre-order."""

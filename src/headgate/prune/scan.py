@@ -96,8 +96,8 @@ def _prepared(statistics: FileStatistics, name: str, kind: str) -> ColumnBounds:
 
 def clustering_depth(bounds: ColumnBounds) -> float:
     """Return the share of containers that hold an average value: 1/n when sorted, 1 when none can be told apart."""
-    count = len(bounds)
-    mins, maxs = np.sort(bounds.mins[bounds.known]), np.sort(bounds.maxs[bounds.known])
+    count, bounded = len(bounds), bounds.known & ~bounds.open_ended
+    mins, maxs = np.sort(bounds.mins[bounded]), np.sort(bounds.maxs[bounded])
     unknown = count - len(mins)
     if not len(mins):
         return 1.0

@@ -65,7 +65,8 @@ class ColumnBounds:
         if lengths := {len(highs), len(nulls), len(rows), len(cut)} - {count}:
             raise InvalidFilter(f"statistics of one column are of {count} and of {min(lengths)} containers")
         if kind.is_float:  # a NaN among the bounds means that they were not computed as Spark orders floats
-            low_known = high_known = low_known & high_known & (lows != kind.high) & (highs != kind.high)
+            sane = ~(low_known & (lows == kind.high) | high_known & (highs == kind.high))
+            low_known, high_known = low_known & sane, high_known & sane
         lows, highs = _filled(lows, low_known, kind.low), _filled(highs, high_known, kind.high)
         open_ended = np.zeros(count, dtype=bool)
         if kind.axis is Axis.TEXT:

@@ -160,6 +160,8 @@ def _column_statistics(
 
 def _find_column(metadata: Any, name: str, case_sensitive: bool) -> int | None:
     """Find a top-level column as Spark does: by its exact name, else by the only one that differs in case."""
+    if "." in name:  # could as well be a field of a struct
+        return None
     schema = metadata.schema
     paths = [schema.column(i).path for i in range(len(schema))]
     exact = [i for i, path in enumerate(paths) if path == name]

@@ -1,5 +1,6 @@
 package headgate;
 
+import java.lang.ref.WeakReference;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -15,7 +16,7 @@ public class GateRule extends Rule {
   private final SparkSession session;
   private final scala.Function1 rewrite;
   private final ThreadLocal finished = new ThreadLocal();
-  private volatile LogicalPlan lastSeen;
+  private volatile WeakReference lastSeen;
   private volatile long seen;
   private volatile long failures;
   private volatile String lastFailure;
@@ -30,9 +31,9 @@ public class GateRule extends Rule {
 
   public TreeNode apply(TreeNode plan) {
     // the batch runs to a fixed point: a plan that was just returned from here is done
-    if (closed || paused.get() != null || plan == finished.get()) return plan;
+    if (closed || paused.get() != null || plan == held((WeakReference) finished.get())) return plan;
     LogicalPlan logical = (LogicalPlan) plan;
-    lastSeen = logical;
+    lastSeen = new WeakReference(logical);
     seen++;
     if (!logical.containsPattern(TreePattern$.MODULE$.JOIN()) || logical.isStreaming() || !enabled()) return plan;
     QueryContext context = new QueryContext(session, logical);
@@ -46,9 +47,12 @@ public class GateRule extends Rule {
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     if (context.cancelled != null) Sneaky.raise(context.cancelled);
-    finished.set(result);
+    finished.set(new WeakReference(result));
     return result;
   }
+
+  /** Plans are held weakly: a finished plan may carry megabytes of collected rows. */
+  private static Object held(WeakReference reference) { return reference == null ? null : reference.get(); }
 
   private boolean enabled() {
     return !"false".equals(session.sessionState().conf().getConfString("spark.headgate.enabled", "true"));
@@ -63,7 +67,7 @@ public class GateRule extends Rule {
     return found.isDefined() ? (String) found.get() : null;
   }
 
-  public LogicalPlan lastSeen() { return lastSeen; }
+  public LogicalPlan lastSeen() { return (LogicalPlan) held(lastSeen); }
   public long seen() { return seen; }
   public long failures() { return failures; }
   public String lastFailure() { return lastFailure; }

@@ -79,8 +79,17 @@ public class PlanReader {
       out.put("op", "other");
       out.put("name", plan.nodeName());
     }
+    if (hasSubquery(plan)) out.put("subquery", Boolean.TRUE);
     if (!plan.deterministic()) out.put("deterministic", Boolean.FALSE);
     if (plan.isStreaming()) out.put("streaming", Boolean.TRUE);
+  }
+
+  private static boolean hasSubquery(LogicalPlan plan) {
+    scala.collection.Iterator each = plan.expressions().iterator();
+    while (each.hasNext()) {
+      if (((Expression) each.next()).containsPattern(org.apache.spark.sql.catalyst.trees.TreePattern$.MODULE$.PLAN_EXPRESSION())) return true;
+    }
+    return false;
   }
 
   private void join(Join join, Map out) {

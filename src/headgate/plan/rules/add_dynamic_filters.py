@@ -90,7 +90,7 @@ def _why_none(join: Join) -> str:
     if not join.conjuncts:
         return "no join condition"
     for conjunct in join.conjuncts:
-        if conjunct.op in FLIPPED and conjunct.left is not None and conjunct.right is not None:
-            side = conjunct.right if conjunct.right.sql else conjunct.left
-            return f"build column is computed: {side.sql or conjunct.sql}"
+        if (sides := _sides(join, conjunct)) is not None:
+            computed = next((side.unwrapped()[0].sql for side in sides[:2] if side.unwrapped()[0].sql), conjunct.sql)
+            return f"build column is computed: {computed}"
     return f"no comparison between the two sides: {join.conjuncts[0].sql}"

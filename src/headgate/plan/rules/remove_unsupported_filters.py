@@ -1,8 +1,8 @@
 """Drop filters that could not be collected or applied soundly: wrong types, unstable builds, no files.
 
 The build side runs at planning, so it must give the same rows when read again: file relations, local data, ranges,
-caches. A build with a LIMIT, a window or an order-dependent aggregate may be used only if its one run also takes the
-place of the build side in the query (``build_once_only``).
+caches. A build with a LIMIT, a window, a subquery or an order-dependent aggregate may be used only if its one run also
+takes the place of the build side in the query (``build_once_only``).
 """
 
 from __future__ import annotations
@@ -87,6 +87,6 @@ def _consumer_reason(consumer: Consumer, scan: Node) -> str:
 
 def _runs_differently_twice(build: Node) -> bool:
     return any(
-        isinstance(node, Limit | Window) or (isinstance(node, Aggregate) and not node.repeatable)
+        isinstance(node, Limit | Window) or node.has_subquery or (isinstance(node, Aggregate) and not node.repeatable)
         for node in build.walk()
     )
