@@ -24,7 +24,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 import headgate
-from bench.data import HOME, tpcds
+from headgate.bench.data import DEFAULT_HOME, tables
+from headgate.catalyst.bridge import bytes_read
 
 KEY = "ss_sold_date_sk"
 
@@ -38,8 +39,14 @@ class BenchQuery:
     keys: str
 
 
-def _star(dates: str, more: str = "", columns: str = "i_brand_id, i_brand, sum(ss_ext_sales_price) s") -> str:
-    return f"""select {columns} from store_sales join date_dim on d_date_sk = ss_sold_date_sk
+_MEASURES = """sum(ss_ext_sales_price) s, sum(ss_net_profit) profit, sum(ss_quantity) pieces, avg(ss_list_price) list,
+      avg(ss_sales_price) price, sum(ss_ext_discount_amt) discount, sum(ss_ext_wholesale_cost) cost,
+      sum(ss_ext_tax) tax, sum(ss_coupon_amt) coupons, sum(ss_net_paid) paid,
+      count(distinct ss_customer_sk) customers"""
+
+
+def _star(dates: str, more: str = "") -> str:
+    return f"""select i_brand_id, i_brand, {_MEASURES} from store_sales join date_dim on d_date_sk = ss_sold_date_sk
       join item on ss_item_sk = i_item_sk {more} where {dates} and i_manager_id between 1 and 40
       group by i_brand_id, i_brand order by s desc, i_brand_id limit 100"""
 
@@ -67,21 +74,21 @@ SELECTIVE = (
     ),
     BenchQuery(
         "in (subquery)",
-        f"""select ss_store_sk, count(*) c, sum(ss_net_profit) p from store_sales
+        f"""select ss_store_sk, {_MEASURES} from store_sales
             where ss_sold_date_sk in (select d_date_sk from date_dim where {_WEEK})
             group by ss_store_sk order by ss_store_sk""",
         _dates(_WEEK),
     ),
     BenchQuery(
         "week of a date",
-        """select ss_store_sk, sum(ss_quantity) q from store_sales join date_dim on ss_sold_date_sk = d_date_sk
+        f"""select ss_store_sk, {_MEASURES} from store_sales join date_dim on ss_sold_date_sk = d_date_sk
            where d_week_seq = (select d_week_seq from date_dim where d_date = date '2002-03-08')
            group by ss_store_sk order by ss_store_sk""",
         _dates("d_week_seq = (select d_week_seq from date_dim where d_date = date '2002-03-08')"),
     ),
     BenchQuery(
         "promotion dates (between)",
-        f"""select ss_store_sk, sum(ss_ext_sales_price) s from store_sales
+        f"""select ss_store_sk, {_MEASURES} from store_sales
             join promotion on ss_sold_date_sk between p_start_date_sk and p_end_date_sk
             where {_PROMOTION} group by ss_store_sk order by ss_store_sk""",
         f"""select d_date_sk from date_dim, promotion
@@ -89,8 +96,8 @@ SELECTIVE = (
     ),
     BenchQuery(
         "daily totals of a month",
-        f"""select d_date, t.s
-            from (select ss_sold_date_sk, sum(ss_net_paid) s from store_sales group by ss_sold_date_sk) t
+        f"""select d_date, t.*
+            from (select ss_sold_date_sk, {_MEASURES} from store_sales group by ss_sold_date_sk) t
             join date_dim on t.ss_sold_date_sk = d_date_sk where {_MONTH} order by d_date""",
         _dates(_MONTH),
     ),
@@ -142,7 +149,6 @@ class Bench:
         self.spark.sparkContext.setLogLevel("ERROR")
         for table in sorted(path for path in folder.iterdir() if path.is_dir()):
             self.spark.read.parquet(str(table)).createOrReplaceTempView(table.name)
-        self._stages = 0
 
     def oracle_sql(self, query: BenchQuery) -> str:
         """Write the keys into the query as literals, over a view of only the files that hold matches."""
@@ -164,24 +170,9 @@ class Bench:
 
     def run(self, sql: str) -> tuple[float, list, int]:
         """Run a query from its text; return seconds, rows and bytes read."""
-        started = time.perf_counter()
+        before, started = bytes_read(self.spark), time.perf_counter()
         rows = self.spark.sql(sql).collect()
-        return time.perf_counter() - started, rows, self._bytes_read()
-
-    def _bytes_read(self) -> int:
-        store = self.spark.sparkContext._jsc.sc().statusStore()
-        self.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-        total, newest = 0, self._stages
-        jvm, nothing = self.spark._jvm, self.spark._jvm.java.util.ArrayList()
-        no_quantiles = self.spark.sparkContext._gateway.new_array(jvm.double, 0)
-        stages = store.stageList(nothing, False, False, no_quantiles, nothing)
-        for i in range(stages.size()):
-            stage = stages.apply(i)
-            if stage.stageId() >= self._stages:
-                total += stage.inputBytes()
-                newest = max(newest, stage.stageId() + 1)
-        self._stages = newest
-        return total
+        return time.perf_counter() - started, rows, bytes_read(self.spark) - before
 
 
 def measure(
@@ -237,7 +228,7 @@ def main() -> int:
     arguments.add_argument("--rounds", type=int, default=5)
     chosen = arguments.parse_args()
     console = Console(width=150)
-    folder = tpcds(chosen.scale, "clustered", console.print)
+    folder = tables("tpcds", chosen.scale, "clustered", tell=console.print)
     bench = Bench(folder)
     fact = sum(path.stat().st_size for path in (folder / "store_sales").iterdir())
     console.print(
@@ -252,7 +243,7 @@ def main() -> int:
         n: {v: {"seconds": t.seconds, "bytes": t.bytes} for v, t in r.items()}
         for n, r in (selective | unprunable).items()
     }
-    (HOME / "batch.json").write_text(json.dumps({"queries": plain, "planning_ms": planning}, indent=1))
+    (DEFAULT_HOME / "batch.json").write_text(json.dumps({"queries": plain, "planning_ms": planning}, indent=1))
     return 1 if missed else 0
 
 

@@ -33,7 +33,9 @@ def travel(query: Query, cache: LayoutCache) -> tuple[Any, QueryReport, Node]:
     journey = Journey(plan, scans, settings, broadcast_bytes=broadcast)
     if settings.strategy != "never":
         for wave in journey.waves():
+            began = time.perf_counter()
             journey.take_in(wave, collect_builds(query, wave, _limits(settings)))
+            journey.build_ms += (time.perf_counter() - began) * 1000
             if query.was_cancelled:
                 return None, journey.report(), root
     edits = journey.edits()

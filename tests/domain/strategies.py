@@ -11,8 +11,9 @@ import datetime as dt
 import decimal
 import math
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ EXACT_KINDS = ("none", "all", "only null", "not null", "value", "set", "range", 
 KINDS = (*EXACT_KINDS, "bloom")
 
 # A law is tried on each type apart, so a share of the profile's examples is enough for one of them.
-per_type = settings(max_examples=max(1, settings().max_examples // 5))
+per_type = settings(max_examples=max(1, settings().max_examples // 4))
 
 TEXTS = (
     "", "\0", "\0\0", "a", "a\0", "a\0\0", "a\0b", "aa", "ab", "b", "\x7f", "é", "zz",
@@ -79,6 +80,7 @@ def unscaled(kind: ValueType, place: int) -> decimal.Decimal:
     return decimal.Decimal((int(place < 0), digits, -kind.scale))
 
 
+@cache
 def values(name: str) -> st.SearchStrategy[Any]:
     """Values of a type: half of them from its pool."""
     kind = value_type(name)
@@ -100,6 +102,7 @@ def values(name: str) -> st.SearchStrategy[Any]:
     return st.sampled_from(pool(name)) | anything
 
 
+@cache
 def maybe_null(name: str) -> st.SearchStrategy[Any]:
     """Values of a type, and NULL."""
     return st.none() | values(name)
@@ -131,16 +134,19 @@ class Model:
         return f"{self.what}: {self.domain}"
 
 
-def models(name: str, kinds: Iterable[str] = KINDS) -> st.SearchStrategy[Model]:
+@cache
+def models(name: str, kinds: tuple[str, ...] = KINDS) -> st.SearchStrategy[Model]:
     """Domains of a type, of any of some kinds."""
     return st.one_of([_KINDS[kind](name) for kind in kinds if kind != "bitmap" or name in BITMAP_TYPES])
 
 
+@cache
 def exact_models(name: str) -> st.SearchStrategy[Model]:
     """Domains of a type that hold exactly what was put in."""
     return models(name, EXACT_KINDS)
 
 
+@cache
 def probes(name: str) -> st.SearchStrategy[list[Any]]:
     """Values to ask a domain about: NULL, the whole pool and some drawn."""
     return st.lists(values(name), max_size=5).map(lambda drawn: [None, *pool(name), *drawn])

@@ -281,7 +281,7 @@ def places_in(document: Any) -> list[tuple[Any, Any]]:
 def mutated(draw: st.DrawFn) -> dict[str, Any]:
     """The document of a domain with one value replaced, dropped, doubled or added somewhere."""
     name = draw(st.sampled_from(TYPES))
-    document = copy.deepcopy(document_of(draw(models(name, [k for k in KINDS if k != "all"])).domain))
+    document = copy.deepcopy(document_of(draw(models(name, tuple(k for k in KINDS if k != "all"))).domain))
     container, key = draw(st.sampled_from(places_in(document)))
     match draw(st.sampled_from(["replace", "drop", "add"])):
         case "drop":

@@ -169,7 +169,7 @@ def test_covers_is_what_membership_says(name: str, data: st.DataObject) -> None:
     a, b = data.draw(exact_models(name)), data.draw(exact_models(name))
     assert a.domain.covers(b.domain) == (b.domain - a.domain).is_none
     assert (a.domain | b.domain).covers(b.domain)
-    bloom = data.draw(models(name, ["bloom"]))
+    bloom = data.draw(models(name, ("bloom",)))
     assert bloom.domain.covers(bloom.domain)
     if bloom.domain.covers(b.domain):
         assert all(x in bloom.domain for x in data.draw(probes(name)) if b.holds(x))

@@ -41,7 +41,7 @@ def kinds_of(name: str) -> list[Kind]:
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in TYPES for kind in kinds_of(name)])
 def test_every_kind_of_domain_is_drawn_for_every_type(name: str, kind: Kind) -> None:
     """For every type there is an example of every kind that the type can have."""
-    assert find_any(models(name, [kind.value]), lambda model: model.domain.kind is kind).domain.type.name == name
+    assert find_any(models(name, (kind.value,)), lambda model: model.domain.kind is kind).domain.type.name == name
 
 
 @pytest.mark.parametrize("name", TYPES)

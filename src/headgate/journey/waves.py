@@ -35,6 +35,7 @@ class Journey:
     def __init__(self, plan: QueryPlan, scans: Scans, settings: Settings, broadcast_bytes: int = 0) -> None:
         self._plan, self._scans, self._settings = plan, scans, settings
         self._broadcast_bytes = broadcast_bytes
+        self.build_ms = 0.0
         self._nodes = plan.nodes()
         self._collected: dict[str, _Collected] = {}
         self._builds: dict[int, BuildResult] = {}
@@ -174,15 +175,10 @@ class Journey:
         alive = {f.id for f in filters if f.state != "dropped"}
         joins = [self._join_report(node, alive) for node in self._nodes.values() if isinstance(node, Join)]
         scans = [self._scan_report(node) for node in self._scans.nodes.values() if node.source in _FILE_SOURCES]
-        return QueryReport(filters, scans, joins, build_ms=float(sum(b.millis for b in self._builds.values())))
+        return QueryReport(filters, scans, joins, build_ms=self.build_ms)
 
     def _filter_report(self, planned: PlannedFilter) -> FilterReport:
-        column = self._nodes[planned.build].find_column(planned.build_column)
-        report = FilterReport(planned.id, planned.clause, column.name if column else "?", reason=planned.reason)
-        if planned.consumers:
-            consumer = planned.consumers[0]
-            probed = self._scans.nodes[consumer.scan].find_column(consumer.column)
-            report.column = probed.name if probed else report.column
+        report = FilterReport(planned.id, planned.clause, self._probe_column(planned), reason=planned.reason)
         if planned.is_alive:
             report.reason = self._failed.get(planned.build, "only reported: spark.headgate.strategy=never")
         if (collected := self._collected.get(planned.id)) is not None:
@@ -194,6 +190,15 @@ class Journey:
             report.state = "applied" if report.applied_to else "collected"
             report.reason = "" if report.applied_to else collected.reason or "its scan is in a build side that ran once"
         return report
+
+    def _probe_column(self, planned: PlannedFilter) -> str:
+        if planned.consumers:
+            to = planned.consumers[0]
+            column = self._scans.nodes[to.scan].find_column(to.column)
+        else:
+            inner, _ = planned.probe_expression.unwrapped()
+            column = self._nodes[planned.probe].find_column(inner.column or -1)
+        return column.name if column else planned.probe_expression.sql
 
     def _join_report(self, join: Join, alive: set[str]) -> JoinReport:
         fed = [f for f in self._plan.filters if f.join == join.id]

@@ -21,7 +21,7 @@ class Strategy(Enum):
 class Clustering:
     """How well the containers of a scan tell the values of one column apart.
 
-    ``depth`` is the share of containers that hold an average value: 1/n when sorted, 1 when nothing can be told apart.
+    ``depth`` is the share of containers that an average one overlaps: 1/n when sorted, 1 when all are mixed.
     """
 
     containers: int

@@ -95,15 +95,14 @@ def _prepared(statistics: FileStatistics, name: str, kind: str) -> ColumnBounds:
 
 
 def clustering_depth(bounds: ColumnBounds) -> float:
-    """Return the share of containers that hold an average value: 1/n when sorted, 1 when none can be told apart."""
+    """Return the share of containers whose values an average container overlaps: 1/n when sorted, 1 when all mixed."""
     count, bounded = len(bounds), bounds.known & ~bounds.open_ended
-    mins, maxs = np.sort(bounds.mins[bounded]), np.sort(bounds.maxs[bounded])
-    unknown = count - len(mins)
-    if not len(mins):
+    lows, highs = bounds.mins[bounded], bounds.maxs[bounded]
+    unknown = count - len(lows)
+    if not len(lows):
         return 1.0
-    points = np.concatenate((mins, maxs))
-    depth = np.searchsorted(mins, points, "right") - np.searchsorted(maxs, points, "left")
-    return float(depth.mean() + unknown) / count
+    touching = np.searchsorted(np.sort(lows), highs, "right") - np.searchsorted(np.sort(highs), lows, "left")
+    return float(touching.sum() + unknown * count + len(lows) * unknown) / count**2
 
 
 def _surviving_row_groups(

@@ -40,8 +40,10 @@ public class QueryContext {
 
   public FileListing listing(int id) { return (FileListing) listings.get(Integer.valueOf(id)); }
 
-  /** Runs build sides (JSON) side by side; returns one packed block of partial domains and sizes. */
-  public byte[] collect(String requestJson) throws Exception { return new Builds(this).run(requestJson); }
+  /** Runs build sides (JSON) side by side; returns partial domains and sizes, in base64: py4j decodes bytes one by one. */
+  public String collect(String requestJson) throws Exception {
+    return java.util.Base64.getEncoder().encodeToString(new Builds(this).run(requestJson));
+  }
 
   /** The plan with all edits (JSON) made. */
   public LogicalPlan write(String editsJson) throws Exception { return new PlanWriter(this, editsJson).write(0); }

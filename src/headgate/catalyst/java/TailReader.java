@@ -10,7 +10,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.Path;
 
-/** Reads the ends of files in any store that Spark can reach, several at a time. */
+/** Reads the ends of files in any store that Spark can reach, several at a time, into base64. */
 public class TailReader {
   private static final int THREADS = 16;
   private final Configuration configuration;
@@ -52,7 +52,7 @@ public class TailReader {
         in = file.getFileSystem(configuration).open(file);
         byte[] tail = new byte[count];
         in.readFully(size - count, tail);
-        return tail;
+        return java.util.Base64.getEncoder().encodeToString(tail);
       } catch (Exception unreadable) {
         return null;
       } finally {

@@ -87,7 +87,7 @@ def _consumer_verdict(consumer: Consumer, planned: PlannedFilter, nodes: dict[in
         return clustering.why_not
     if clustering.depth > USEFUL_DEPTH:
         return (
-            f"would remove nothing: an average value is in {clustering.depth:.0%} of {clustering.containers} row groups"
+            f"would remove nothing: {clustering.depth:.0%} of {clustering.containers} row groups overlap in this column"
         )
     return ""
 

@@ -1,0 +1,146 @@
+"""Run every query with Headgate off and on, interleaved in one session, and compare all rows.
+
+Each run builds a new DataFrame from the query's text, since a DataFrame keeps its plan and even its shuffle files.
+The first round warms up and is not counted; it is also the round whose rows are compared.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headgate.bench.compare import difference
+from headgate.catalyst.bridge import bytes_read
+from headgate.observe import QueryReport, explain_text
+from headgate.session import Gate
+
+Advance = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class QueryResult:
+    """What one query gave, off and on. Seconds are medians over the rounds; bytes are what the process read."""
+
+    name: str
+    off: float = 0.0
+    on: float = 0.0
+    off_bytes: int = 0
+    on_bytes: int = 0
+    rows: int = 0
+    differs: str = ""
+    failed: str = ""
+    plan_ms: float = 0.0
+    build_ms: float = 0.0
+    filters: int = 0
+    files_total: int = 0
+    files_read: int = 0
+    explain: str = ""
+    rounds: dict[str, list[float]] = field(default_factory=lambda: {"off": [], "on": []})
+
+    @property
+    def times_faster(self) -> float:
+        """Seconds off over seconds on."""
+        return self.off / self.on if self.on else 1.0
+
+
+@contextmanager
+def spark_over(folder: Path, **settings: str) -> Iterator[Any]:
+    """Give a local Spark session with each folder of ``folder`` as a view."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("headgate bench").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.driver.memory", "8g")
+    builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.sql.session.timeZone", "UTC")
+    for key, value in settings.items():
+        builder = builder.config(key.replace("__", "."), value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    for table in sorted(path for path in folder.iterdir() if path.is_dir() or path.suffix == ".parquet"):
+        spark.read.parquet(str(table)).createOrReplaceTempView(table.stem)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def run_suite(
+    spark: Any, queries: Mapping[str, str], rounds: int, advance: Advance = print, **options: Any
+) -> list[QueryResult]:
+    """Run all queries, each round off and on in turns, and return their results."""
+    return [_run_query(spark, name, text, rounds, advance, options) for name, text in queries.items()]
+
+
+def _run_query(spark: Any, name: str, text: str, rounds: int, advance: Advance, options: dict[str, Any]) -> QueryResult:
+    result = QueryResult(name)
+    try:
+        expected, _, _ = _timed(spark, text)
+    except Exception as error:  # noqa: BLE001 - a query that Spark alone cannot run is listed with its reason
+        result.failed = str(error).split(" SQLSTATE")[0].strip().splitlines()[0][:200]
+        advance(name)
+        return result
+    found, report = _filtered(spark, text, options, result, counted=False)
+    result.rows, result.differs = len(expected), difference(expected, found)
+    for number in range(rounds):
+        for variant in ("off", "on") if number % 2 else ("on", "off"):
+            if variant == "on":
+                _, report = _filtered(spark, text, options, result, counted=True)
+            else:
+                _, seconds, result.off_bytes = _timed(spark, text)
+                result.rounds["off"].append(seconds)
+    _sum_up(result, report)
+    advance(name)
+    return result
+
+
+def _filtered(
+    spark: Any, text: str, options: dict[str, Any], result: QueryResult, *, counted: bool
+) -> tuple[list[Any], QueryReport]:
+    gate = _gate(spark, options)
+    try:
+        gate.reports.clear()
+        rows, seconds, result.on_bytes = _timed(spark, text)
+        report = _whole_report(gate)
+        if counted:
+            result.rounds["on"].append(seconds)
+        else:
+            root, told = gate.explain(spark.sql(text))
+            result.explain = explain_text(root, told)
+    finally:
+        gate.close()
+    return rows, report
+
+
+def _gate(spark: Any, options: dict[str, Any]) -> Gate:
+    return Gate(spark, **options)
+
+
+def _whole_report(gate: Gate) -> QueryReport:
+    """A query with subqueries is several plans: add their reports up."""
+    whole = QueryReport()
+    for report in gate.reports:
+        whole.filters += report.filters
+        whole.scans += report.scans
+        whole.plan_ms += report.plan_ms
+        whole.build_ms += report.build_ms
+    return whole
+
+
+def _timed(spark: Any, text: str) -> tuple[list[Any], float, int]:
+    before, started = bytes_read(spark), time.perf_counter()
+    rows = spark.sql(text).collect()
+    return rows, time.perf_counter() - started, bytes_read(spark) - before
+
+
+def _sum_up(result: QueryResult, report: QueryReport) -> None:
+    for variant in ("off", "on"):
+        if result.rounds[variant]:
+            setattr(result, variant, statistics.median(result.rounds[variant]))
+    result.plan_ms, result.build_ms = report.plan_ms, report.build_ms
+    result.filters = sum(f.state == "applied" for f in report.filters)
+    result.files_total = sum(scan.files_total for scan in report.scans)
+    result.files_read = sum(scan.files_read for scan in report.scans)
