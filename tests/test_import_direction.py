@@ -34,9 +34,12 @@ ROOMS = (
     "collect",
     "coordinator",
     "observe",
+    "journey",
     "session",
+    "api",
     "stream",
     "graph",
+    "bench",
     "cli",
 )
 FOUNDATIONS = {"config", "errors", "typing"}  # importable from everywhere; import no room

@@ -103,6 +103,8 @@ def test_empty_columns_are_nothing(name: str) -> None:
         ("decimal(7,2)", pa.array([Decimal("1.5")], pa.decimal128(38, 1)), [Decimal("1.5")]),
         ("decimal(7,2)", pa.array([Decimal("1.5")], pa.decimal256(40, 10)), [Decimal("1.5")]),
         ("timestamp_ntz", pa.array([1], pa.timestamp("ms")), [1000]),
+        ("bigint", np.array([1, 3], dtype=">i8"), [1, 3]),
+        ("double", np.array([1.5], dtype=">f8"), [1.5]),
     ],
 )
 def test_other_widths_and_units_are_read(name: str, column: Any, expected: list[Any]) -> None:
@@ -121,6 +123,7 @@ def test_other_widths_and_units_are_read(name: str, column: Any, expected: list[
         ("bigint", np.array([2**63], dtype=np.uint64)),
         ("tinyint", pa.array([200])),
         ("tinyint", np.array([200])),
+        ("bigint", pa.RunEndEncodedArray.from_arrays([2], [5])),
         ("boolean", pa.array([1])),
         ("boolean", np.array([1])),
         ("double", pa.array([1])),

@@ -66,6 +66,17 @@ def test_filters_of_other_shapes_do_not_fold() -> None:
     assert not shape(3, 2).same_shape(shape(3, 4))
 
 
+def test_a_few_members_are_added_to_a_large_filter_as_many_are() -> None:
+    """However many hashes are added at once, the same bits are set."""
+    members = xxhash64(BIGINT, np.arange(2_000))
+    empty = BloomBits(5, np.zeros(1_000, dtype=np.uint64))
+    few_by_few = empty
+    for start in range(0, 2_000, 10):
+        few_by_few = few_by_few.add(members[start : start + 10])
+    assert few_by_few.same_as(empty.add(members))
+    assert empty.fill == 0
+
+
 def test_most_strangers_are_turned_away() -> None:
     """At eight bits for each member, fewer than one stranger in twenty passes."""
     bits = bloom_of(list(range(10_000)), items=10_000)

@@ -259,6 +259,16 @@ def test_memory_goes_back_to_zero() -> None:
     assert budget.used == 0
 
 
+def test_a_column_that_is_refused_leaves_everything() -> None:
+    """Half a column is a domain that loses rows: after an error the builder knows nothing, and says ALL."""
+    builder = DomainBuilder("tinyint")
+    builder.add([1, 2])
+    with pytest.raises(InvalidFilter):
+        builder.add(pa.chunked_array([np.zeros(300_000, dtype=np.int16), np.full(5, 300, dtype=np.int16)]))
+    builder.add([3])
+    assert builder.build().is_all
+
+
 def test_a_budget_that_is_gone_costs_precision_not_rows() -> None:
     """A21: without a byte to spare a builder keeps ALL, takes nothing, and another's holding stays untouched."""
     budget = MemoryBudget(8_000)
@@ -295,7 +305,7 @@ def test_long_columns_are_taken_in_pieces() -> None:
     expected = Domain.of_array("bigint", np.arange(70_001))
     half = len(column) // 2
     chunked = pa.chunked_array([pa.array(column[:half]), pa.array(column[half:])])
-    for shape in (column, pa.array(column), chunked, column.astype(np.int32)):
+    for shape in (column, pa.array(column), chunked, column.astype(np.int32), column.astype(">i8"), column[::1]):
         assert built("bigint", shape) == expected
     floats = np.where(np.arange(600_000) == 599_999, math.nan, -0.0)
     assert built("double", floats) == Domain.of("double", [0.0, NAN])

@@ -138,6 +138,13 @@ def test_truncated_text_stands_for_all_that_begins_with_it() -> None:
             assert survivors_of_column(domain, bounds).tolist() == expected, value
 
 
+def test_where_truncation_is_not_known_it_is_assumed() -> None:
+    """A maximum that may have been cut off stands for all that begins with it, however the flags are given."""
+    for flags in ([None, False], pa.array([None, False]), np.array([True, False])):
+        bounds = ColumnBounds.of(STRING, ["aa", "aa"], ["ab", "ab"], max_truncated=flags)
+        assert survivors_of_column(Domain.single("string", "abz"), bounds).tolist() == [True, False]
+
+
 def test_nulls_decide_where_null_may_match() -> None:
     """A domain with NULL keeps what may hold a NULL; one without skips what holds nothing else."""
     bounds = ColumnBounds.of(BIGINT, [1, 1, 1, None], [5, 5, 5, None], [0, 1, None, 3], [3, 3, 3, 3])

@@ -70,10 +70,18 @@ def axis_column(kind: ValueType, column: Any) -> tuple[Array, Array]:
 def axis_values(kind: ValueType, column: Any) -> tuple[Array, bool]:
     """Return the sorted distinct places of a column and whether it holds a NULL."""
     if isinstance(column, pa.Array | pa.ChunkedArray):
-        column = pc.unique(column)
+        column = distinct(column)
     places, valid = axis_column(kind, column)
     has_null = not bool(valid.all())
     return sorted_distinct(places[valid] if has_null else places), has_null
+
+
+def distinct(column: Any) -> Any:
+    """Let Arrow hash away the repeats of a column; one that it cannot hash stays as it is."""
+    try:
+        return pc.unique(column)
+    except pa.ArrowNotImplementedError:
+        return column
 
 
 def sorted_distinct(places: Array) -> Array:
@@ -227,6 +235,7 @@ __all__ = [
     "axis_column",
     "axis_to_floats",
     "axis_values",
+    "distinct",
     "empty_places",
     "floats_to_axis",
     "places_of",

@@ -71,10 +71,15 @@ class BloomBits:
 
     def add(self, hashes: Array) -> BloomBits:
         """Return a filter that also holds these hashes."""
-        words = self.words.copy()
+        if len(hashes) * 64 < len(self.words):
+            words = self.words.copy()
+            for bits in self._positions(hashes):
+                np.bitwise_or.at(words, bits >> 6, np.uint64(1) << (bits & 63).astype(np.uint64))
+            return BloomBits(self.hash_functions, words)
+        touched = np.zeros(len(self.words) * 64, dtype=bool)  # eight times the filter for a moment, and far faster
         for bits in self._positions(hashes):
-            np.bitwise_or.at(words, bits >> 6, np.uint64(1) << (bits & 63).astype(np.uint64))
-        return BloomBits(self.hash_functions, words)
+            touched[bits] = True
+        return BloomBits(self.hash_functions, self.words | np.packbits(touched, bitorder="little").view("<u8"))
 
     def might_contain(self, hashes: Array) -> Array:
         """Say for each hash whether it may be in the filter."""

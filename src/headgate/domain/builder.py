@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from headgate.domain import algebra
-from headgate.domain.arrays import Array, axis_column
+from headgate.domain.arrays import Array, axis_column, distinct
 from headgate.domain.domain import Domain
 from headgate.domain.limits import Limits, cheaper, fits
 from headgate.domain.types import ValueType, value_type
@@ -69,15 +68,15 @@ class DomainBuilder:
         self.close()
 
     def add(self, column: Any) -> None:
-        """Take in an Arrow or NumPy column, in any order, NULLs included."""
+        """Take in an Arrow or NumPy column, in any order, NULLs included. A column that is refused leaves ALL."""
         if self._closed:
             raise InvalidFilter("this builder has built its domain; start a new one")
-        for chunk in _chunks(column):
-            places, valid = axis_column(self._kind, chunk)
-            if not valid.all():
-                self._null, places = True, places[valid]
-            if len(places) and not self._gave_up:
-                self._take(places)
+        try:
+            for chunk in _chunks(column):
+                self._take_chunk(chunk)
+        except BaseException:  # part of the column may be missing, and a domain without it would lose rows
+            self._gave_up = True
+            raise
 
     def add_nulls(self) -> None:
         """Note that a NULL was seen."""
@@ -95,6 +94,13 @@ class DomainBuilder:
         """Give the memory back; closing twice is harmless."""
         self._closed, self._values = True, no_values(self._kind)
         self._reserve(0)
+
+    def _take_chunk(self, chunk: Any) -> None:
+        places, valid = axis_column(self._kind, chunk)
+        if not valid.all():
+            self._null, places = True, places[valid]
+        if len(places) and not self._gave_up:
+            self._take(places)
 
     def _take(self, places: Array) -> None:
         values = algebra.union(self._values, from_places(self._kind, places))
@@ -118,10 +124,10 @@ class DomainBuilder:
 def _chunks(column: Any) -> list[Any]:
     """Split a long column, and let Arrow hash away repeats before anything is sorted."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "iuf" and len(column) > _CHUNK:
-        column = pa.array(column)
+        column = pa.array(column.astype(column.dtype.newbyteorder("="), copy=False))
     if isinstance(column, pa.Array | pa.ChunkedArray):
         pieces = [column.slice(i, _CHUNK) for i in range(0, len(column), _CHUNK)]
-        return [pc.unique(piece) if len(piece) > 1024 else piece for piece in pieces]
+        return [distinct(piece) if len(piece) > 1024 else piece for piece in pieces]
     return [column]
 
 

@@ -121,8 +121,7 @@ class Journey:
         verdict = self._scans.prune(scan, {names[column]: domain for column, domain in columns.items()})
         shuffled = {consumer.column for c, consumer in found if consumer.shuffles or not c.build.has_rows}
         predicates = self._predicates(columns, verdict, shuffled, exact=exact)
-        if not exact:
-            self._note(scan, found, verdict, used=verdict.removes_something or bool(predicates))
+        self._note(scan, found, verdict, used=verdict.removes_something or bool(predicates))
         if not verdict.removes_something and not predicates:
             return None
         keep = verdict.keep if verdict.removes_something else None
@@ -161,10 +160,10 @@ class Journey:
 
     def _note(self, scan: int, found: list[tuple[_Collected, Consumer]], verdict: ScanVerdict, *, used: bool) -> None:
         self._verdicts[scan] = verdict
+        self._used[scan] = list(dict.fromkeys(c.planned.id for c, _ in found)) if used else []
         for collected, _ in found:
             if used:
                 collected.applied_to.append(_short(self._scans.nodes[scan].table))
-                self._used.setdefault(scan, []).append(collected.planned.id)
             else:
                 total = verdict.files_total
                 collected.reason = f"would remove nothing: {len(verdict.keep)} of {total} files match"

@@ -55,13 +55,14 @@ class ColumnBounds:
     ) -> ColumnBounds:
         """Prepare statistics given as Arrow arrays, NumPy arrays or sequences of one length; NULL is "not known".
 
-        ``max_truncated`` says where a text maximum was cut off, so values that begin with it may be larger than it.
+        ``max_truncated`` says where a text maximum was cut off, so values that begin with it may be larger than it;
+        where that is not known, it may have been.
         """
         lows, low_known = axis_column(kind, mins)
         highs, high_known = axis_column(kind, maxs)
         count = len(lows)
         nulls, rows = _counts(null_counts, count), _counts(row_counts, count)
-        cut = np.zeros(count, dtype=bool) if max_truncated is None else np.asarray(max_truncated, dtype=bool)
+        cut = np.zeros(count, dtype=bool) if max_truncated is None else _flags(max_truncated)
         if lengths := {len(highs), len(nulls), len(rows), len(cut)} - {count}:
             raise InvalidFilter(f"statistics of one column are of {count} and of {min(lengths)} containers")
         if kind.is_float:  # a NaN among the bounds means that they were not computed as Spark orders floats
@@ -141,6 +142,11 @@ def _crossed(lows: Array, highs: Array, open_ended: Array) -> Array:
     return np.array(
         [(low >= high if is_open else low > high) if high is not None else False for low, high, is_open in pairs]
     )
+
+
+def _flags(given: Any) -> Array:
+    listed = given.to_pylist() if hasattr(given, "to_pylist") else given
+    return np.array([flag is None or bool(flag) for flag in listed], dtype=bool)
 
 
 def _counts(given: Any, size: int) -> Array:
