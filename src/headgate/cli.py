@@ -10,16 +10,22 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 import headgate
+from headgate.bench.data import DEFAULT_HOME, SUITES
+from headgate.bench.data import tables as make_tables
+from headgate.bench.queries import folder_queries, suite_queries
+from headgate.bench.results import Run, write
+from headgate.bench.runner import run_suite, spark_over
 from headgate.errors import BadInput, HeadgateError
 from headgate.observe.report import QueryReport, readable_bytes
 
@@ -59,6 +65,71 @@ def sql(
             else:
                 headgate.enable(spark, strategy=strategy)
                 _show(console, spark.sql(query).limit(_SHOWN_ROWS + 1).collect(), spark.sql(query).columns)
+
+
+bench = typer.Typer(no_args_is_help=True, help="Run whole suites with Headgate off and on, and compare every row.")
+app.add_typer(bench, name="bench")
+
+
+def _suite_command(suite: str) -> Callable[..., None]:
+    def command(
+        scale: Annotated[float, typer.Option(help="The scale factor; 1 is about a gigabyte.")] = 1.0,
+        layout: Annotated[str, typer.Option(help="plain, clustered or partitioned (by date).")] = "clustered",
+        rounds: Annotated[int, typer.Option(help="How many timed rounds after one to warm up.")] = 3,
+        only: Annotated[str, typer.Option(help="Some queries only, such as q03,q05.")] = "",
+        home: Annotated[Path, typer.Option(help="Where tables and results are kept.")] = DEFAULT_HOME,
+        debug: Annotated[bool, typer.Option(help="Show the whole trace of an error.")] = False,
+    ) -> None:
+        with _one_sentence(debug=debug):
+            folder = make_tables(suite, scale, layout, home, tell=typer.echo)
+            queries = _chosen(suite_queries(suite), only)
+            text = f"headgate bench {suite} --scale {scale:g} --layout {layout} --rounds {rounds}"
+            _run_bench(f"{suite.upper()} scale {scale:g}, {layout}", text, folder, queries, rounds, home)
+
+    command.__doc__ = f"Make the tables of {suite.upper()}, run all its queries off and on, and write the results."
+    return command
+
+
+for _suite in SUITES:
+    bench.command(_suite)(_suite_command(_suite))
+
+
+@bench.command("run")
+def bench_run(
+    tables: Annotated[Path, typer.Option(help="A folder with one folder of Parquet files for each table.")],
+    queries: Annotated[Path, typer.Option(help="A folder of .sql files, one query each.")],
+    rounds: Annotated[int, typer.Option(help="How many timed rounds after one to warm up.")] = 3,
+    home: Annotated[Path, typer.Option(help="Where results are kept.")] = DEFAULT_HOME,
+    debug: Annotated[bool, typer.Option(help="Show the whole trace of an error.")] = False,
+) -> None:
+    """Do the same for your own Parquet tables and SQL files."""
+    with _one_sentence(debug=debug):
+        for folder in (tables, queries):
+            if not folder.is_dir():
+                raise BadInput(f"there is no folder at {str(folder)!r}")
+        command = f"headgate bench run --tables {tables} --queries {queries} --rounds {rounds}"
+        _run_bench(f"{tables.name}, own queries", command, tables, folder_queries(queries), rounds, home)
+
+
+def _chosen(queries: dict[str, str], only: str) -> dict[str, str]:
+    wanted = [name.strip() for name in only.split(",") if name.strip()]
+    if unknown := set(wanted) - queries.keys():
+        raise BadInput(f"there is no query {min(unknown)!r}; the queries are {', '.join(queries)}")
+    return {name: queries[name] for name in wanted} if wanted else queries
+
+
+def _run_bench(title: str, command: str, folder: Path, queries: dict[str, str], rounds: int, home: Path) -> None:
+    console = Console()
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    with spark_over(folder) as spark, Progress(console=console, transient=True) as progress:
+        task = progress.add_task("queries", total=len(queries))
+        results = run_suite(spark, queries, rounds, lambda _: progress.advance(task))
+    run = Run(title, command, results, rounds)
+    console.print("\n".join(run.summary()))
+    for path in write(run, home / "results" / title.lower().replace(" ", "-").replace(",", "")):
+        console.print(f"wrote {path}")
+    if any(result.differs for result in results):
+        raise BadInput("some answers differ: see the lines above")
 
 
 def _named_path(item: str) -> tuple[str, str]:

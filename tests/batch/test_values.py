@@ -93,7 +93,7 @@ def test_nan_under_inequalities(spark: SparkSession, tmp_path: Path, op: str, di
     files = [[1.0, 2.0], [NAN, 3.0], [NAN, NAN], [50.0, None], [INF, -INF]]
     write_files(tmp_path / "p", "x", pa.float64(), files, use_dictionary=dictionary)
     for value in ("5", "NaN", "Infinity", "-Infinity"):
-        query = f"select x, row, y from {{p}} join (select double('{value}') y) d on x {op} y"
+        query = f"select x, row, y from {{p}} join (select double(t) y from values ('{value}') d(t)) d on x {op} y"
         same_rows(spark, lambda q=query: spark.sql(q, p=reader(spark, tmp_path / "p")), may_be_empty=True)
 
 
@@ -115,7 +115,7 @@ def test_zeros_under_inequalities(spark: SparkSession, tmp_path: Path, op: str) 
     """`<= -0.0` holds for 0.0, and `< 0.0` does not hold for -0.0."""
     write_files(tmp_path / "p", "x", pa.float64(), [[-0.0], [0.0], [-1.0], [1.0]])
     for value in ("0.0", "-0.0"):
-        query = f"select x, row, y from {{p}} join (select double('{value}') y) d on x {op} y"
+        query = f"select x, row, y from {{p}} join (select double(t) y from values ('{value}') d(t)) d on x {op} y"
         same_rows(spark, lambda q=query: spark.sql(q, p=reader(spark, tmp_path / "p")))
 
 
@@ -142,7 +142,7 @@ def test_strings_in_byte_order(spark: SparkSession, tmp_path: Path) -> None:
     write_files(tmp_path / "p", "x", pa.string(), [[w, w + "x"] for w in words])
     for op in ("=", "<", ">="):
         for word in ("é", "😀", "a", ""):
-            query = f"select x, y from {{p}} join (select '{word}' y) d on x {op} y"
+            query = f"select x, y from {{p}} join (values ('{word}')) d(y) on x {op} y"
             report = same_rows(spark, lambda q=query: spark.sql(q, p=reader(spark, tmp_path / "p")), may_be_empty=True)
             assert word == "" or report.scans[0].filters or report.scans[0].reason
 

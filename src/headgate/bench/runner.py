@@ -40,6 +40,7 @@ class QueryResult:
     files_total: int = 0
     files_read: int = 0
     explain: str = ""
+    is_warm: bool = False
     rounds: dict[str, list[float]] = field(default_factory=lambda: {"off": [], "on": []})
 
     @property
@@ -72,51 +73,51 @@ def run_suite(
     spark: Any, queries: Mapping[str, str], rounds: int, advance: Advance = print, **options: Any
 ) -> list[QueryResult]:
     """Run all queries, each round off and on in turns, and return their results."""
-    return [_run_query(spark, name, text, rounds, advance, options) for name, text in queries.items()]
+    gate = Gate(spark, enabled=False, **options)
+    results = []
+    try:
+        for name, text in queries.items():
+            results.append(_run_query(spark, gate, name, text, rounds))
+            advance(name)
+    finally:
+        gate.close()
+    return results
 
 
-def _run_query(spark: Any, name: str, text: str, rounds: int, advance: Advance, options: dict[str, Any]) -> QueryResult:
+def _run_query(spark: Any, gate: Gate, name: str, text: str, rounds: int) -> QueryResult:
     result = QueryResult(name)
     try:
         expected, _, _ = _timed(spark, text)
     except Exception as error:  # noqa: BLE001 - a query that Spark alone cannot run is listed with its reason
-        result.failed = str(error).split(" SQLSTATE")[0].strip().splitlines()[0][:200]
-        advance(name)
+        result.failed = " ".join(str(error).split(" SQLSTATE")[0].split())[:200]
         return result
-    found, report = _filtered(spark, text, options, result, counted=False)
+    found, report = _filtered(spark, gate, text, result)
     result.rows, result.differs = len(expected), difference(expected, found)
     for number in range(rounds):
-        for variant in ("off", "on") if number % 2 else ("on", "off"):
+        for variant in ("on", "off") if number % 2 else ("off", "on"):
             if variant == "on":
-                _, report = _filtered(spark, text, options, result, counted=True)
+                _, report = _filtered(spark, gate, text, result)
             else:
                 _, seconds, result.off_bytes = _timed(spark, text)
                 result.rounds["off"].append(seconds)
+    root, told = gate.explain(spark.sql(text))
+    result.explain = explain_text(root, told)
     _sum_up(result, report)
-    advance(name)
     return result
 
 
-def _filtered(
-    spark: Any, text: str, options: dict[str, Any], result: QueryResult, *, counted: bool
-) -> tuple[list[Any], QueryReport]:
-    gate = _gate(spark, options)
+def _filtered(spark: Any, gate: Gate, text: str, result: QueryResult) -> tuple[list[Any], QueryReport]:
+    """Run a query with Headgate on; the first run of a query warms up, and its time is not kept."""
+    gate.configure(enabled=True)
+    gate.reports.clear()
     try:
-        gate.reports.clear()
         rows, seconds, result.on_bytes = _timed(spark, text)
-        report = _whole_report(gate)
-        if counted:
-            result.rounds["on"].append(seconds)
-        else:
-            root, told = gate.explain(spark.sql(text))
-            result.explain = explain_text(root, told)
     finally:
-        gate.close()
-    return rows, report
-
-
-def _gate(spark: Any, options: dict[str, Any]) -> Gate:
-    return Gate(spark, **options)
+        gate.configure(enabled=False)
+    if result.is_warm:
+        result.rounds["on"].append(seconds)
+    result.is_warm = True
+    return rows, _whole_report(gate)
 
 
 def _whole_report(gate: Gate) -> QueryReport:

@@ -101,6 +101,14 @@ def _merged(request: BuildRequest, parts: list[list[bytes]], limits: Limits) -> 
 
 
 def _partial(kind: ValueType, packed: bytes) -> Domain:
+    """Read one task's domain of one key; a string that is not UTF-8 has no place in a domain, so then all may match."""
+    try:
+        return _read_partial(kind, packed)
+    except UnicodeDecodeError:
+        return Domain.all(kind)
+
+
+def _read_partial(kind: ValueType, packed: bytes) -> Domain:
     form, has_null, body = packed[0], bool(packed[1]), packed[2:]
     match form:
         case 0:
