@@ -1,208 +1,119 @@
-"""A whole scan is narrowed by partitions, files and row groups, and no row that matters is left unread."""
+"""A scan is narrowed by partitions, files and row groups, and only where no row of what is left out could match."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import random
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from headgate.domain import Domain, value_type
 from headgate.prune import ColumnBounds, PruneLevels, clustering_depth, prune_scan
-from headgate.tables.layout import DataFile, FileStatistics
-from tests.domain.strategies import models
+from headgate.tables import DataFile, ParquetLayout
 
-FILE_BYTES = 1000
-Row = tuple[Any, Any]
+INT = value_type("bigint")
 
 
-@dataclass
-class Layout:
-    """A table in memory: partitions by ``p``, files of row groups, rows of ``k`` and ``s``; some footers unreadable."""
-
-    values_of_p: list[int | None]
-    groups: list[list[list[Row]]]
-    partition_of: list[int]
-    unreadable: frozenset[int] = frozenset()
-
-    partition_columns: Sequence[tuple[str, str]] = (("p", "int"),)
-
-    @property
-    def files(self) -> list[DataFile]:
-        return [DataFile(f"f{i}", FILE_BYTES, 0, self.partition_of[i]) for i in range(len(self.groups))]
-
-    @property
-    def partitions(self) -> list[list[Any]]:
-        return [[value] for value in self.values_of_p]
-
-    def statistics(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
-        found = FileStatistics([], [], [], [], {name: ([], [], []) for name, _ in columns})
-        for number in files:
-            groups: list[list[Row] | None] = list(self.groups[number])
-            for i, group in enumerate([None] if number in self.unreadable else groups):
-                step = FILE_BYTES // max(1, len(groups))
-                found.files.append(number)
-                found.starts.append(0 if group is None else i * step)
-                found.ends.append(FILE_BYTES if group is None else (i + 1) * step)
-                found.rows.append(None if group is None else len(group))
-                for name, _ in columns:
-                    self._add(found.columns[name], group, name)
-        return found
-
-    @staticmethod
-    def _add(held: tuple[list[Any], list[Any], list[int | None]], group: list[Row] | None, name: str) -> None:
-        column = None if group is None else [row[0 if name == "k" else 1] for row in group]
-        kept: list[Any] = sorted(v for v in column or [] if v is not None)
-        held[0].append(kept[0] if kept else None)
-        held[1].append(kept[-1] if kept else None)
-        held[2].append(None if column is None else column.count(None))
-
-    def groups_with(self, domains: dict[str, Domain]) -> set[tuple[int, int]]:
-        """The row groups, by file and number, that hold a row which satisfies every domain."""
-        found = set()
-        for number, groups in enumerate(self.groups):
-            p = self.values_of_p[self.partition_of[number]]
-            for i, group in enumerate(groups):
-                for k, s in group:
-                    row = {"p": p, "k": k, "s": s}
-                    if all(row[column] in domain for column, domain in domains.items()):
-                        found.add((number, i))
-        return found
+def _layout(folder: Path, files: list[list[Any]], partitions: list[int] | None = None) -> ParquetLayout:
+    """Write each list as one file of row groups of ten rows; partitions are given by a column ``p``."""
+    found = []
+    for number, values in enumerate(files):
+        path = folder / f"{number}.parquet"
+        pq.write_table(pa.table({"k": pa.array(values, pa.int64())}), path, row_group_size=10)
+        found.append(DataFile(f"file:{path}", path.stat().st_size, 1, number if partitions else 0))
+    return ParquetLayout(found, [("p", "int")] if partitions else [], [[p] for p in partitions] if partitions else [[]])
 
 
-rows = st.lists(st.tuples(st.none() | st.integers(-5, 5), st.none() | st.text("ab", max_size=2)), max_size=4)
+def test_files_and_row_groups_without_a_match_are_left_out(tmp_path: Path) -> None:
+    """Of a sorted table only the row groups with the keys remain, with the byte ranges to read."""
+    layout = _layout(tmp_path, [list(range(i * 100, i * 100 + 100)) for i in range(5)])
+
+    verdict = prune_scan({"k": Domain.of("bigint", [105, 311, 312])}, layout)
+
+    assert verdict.keep == [1, 3]
+    assert {number: len(ranges) for number, ranges in verdict.row_groups.items()} == {1: 2, 3: 2}
+    assert (verdict.files_total, verdict.row_groups_total, verdict.row_groups_read) == (5, 50, 2)
+    assert 0 < verdict.bytes_read < verdict.bytes_total
+    assert verdict.removes_something
 
 
-@st.composite
-def layouts(draw: st.DrawFn) -> Layout:
-    partitions = draw(st.lists(st.none() | st.integers(-3, 3), min_size=1, max_size=3, unique=True))
-    groups = draw(st.lists(st.lists(rows, min_size=1, max_size=3), max_size=4))
-    where = [draw(st.integers(0, len(partitions) - 1)) for _ in groups]
-    unreadable = draw(st.sets(st.integers(0, 3), max_size=2))
-    return Layout(partitions, groups, where, frozenset(unreadable))
+def test_a_filter_that_removes_nothing_says_so(tmp_path: Path) -> None:
+    """When every row group may match there is nothing to apply."""
+    layout = _layout(tmp_path, [list(range(100))] * 2)
+
+    verdict = prune_scan({"k": Domain.range("bigint", 0, 99)}, layout)
+
+    assert not verdict.removes_something
+    assert verdict.keep == [0, 1]
+    assert verdict.bytes_read == verdict.bytes_total
 
 
-domains_by_column = st.fixed_dictionaries(
-    {},
-    optional={
-        "p": models("int").map(lambda m: m.domain),
-        "k": models("int").map(lambda m: m.domain),
-        "s": models("string").map(lambda m: m.domain),
-    },
-)
-levels = st.builds(PruneLevels, st.booleans(), st.booleans(), st.booleans())
-
-
-@given(layouts(), domains_by_column, levels)
-def test_no_row_group_with_a_matching_row_is_left_unread(
-    layout: Layout, domains: dict[str, Domain], chosen: PruneLevels
-) -> None:
-    """Against brute force over all rows: whatever levels are on, what holds a matching row is read."""
-    verdict = prune_scan(domains, layout, chosen)
-    for number, group in layout.groups_with(domains):
-        assert number in verdict.keep
-        if number in verdict.row_groups:
-            ranges = verdict.row_groups[number]
-            start = group * (FILE_BYTES // len(layout.groups[number]))
-            assert any(low <= start < high for low, high in zip(ranges[::2], ranges[1::2], strict=True))
-
-
-@given(layouts(), domains_by_column, levels)
-def test_the_account_adds_up(layout: Layout, domains: dict[str, Domain], chosen: PruneLevels) -> None:
-    """Never more is read than there is, partly read files are among the kept ones, and off means off."""
-    verdict = prune_scan(domains, layout, chosen)
-    assert verdict.files_total == len(layout.files)
-    assert verdict.keep == sorted(set(verdict.keep))
-    assert set(verdict.row_groups) <= set(verdict.keep) <= set(range(len(layout.files)))
-    assert verdict.bytes_read <= verdict.bytes_total == FILE_BYTES * len(layout.files)
-    assert verdict.row_groups_read <= verdict.row_groups_total
-    if not chosen.row_groups:
-        assert not verdict.row_groups
-    everything_off = prune_scan(domains, layout, PruneLevels(partitions=False, files=False, row_groups=False))
-    assert not everything_off.removes_something
-    assert everything_off.bytes_read == everything_off.bytes_total
-
-
-def sorted_table() -> Layout:
-    """Two partitions of two files of two row groups each; k rises through all of them by tens."""
-    groups: list[list[list[Row]]] = [
-        [[(f * 20 + g * 10 + i, "x") for i in range(10)] for g in (0, 1)] for f in range(4)
-    ]
-    return Layout([0, 1], groups, [0, 0, 1, 1])
-
-
-def test_each_level_removes_its_share() -> None:
-    """A partition value drops partitions, a key drops files and then row groups, and the account says so."""
-    table = sorted_table()
-    by_partition = prune_scan({"p": Domain.single("int", 1)}, table)
-    assert by_partition.keep == [2, 3]
-    assert by_partition.bytes_read == 2000
-    by_key = prune_scan({"k": Domain.of("int", [45, 46])}, table)
-    assert (by_key.keep, by_key.row_groups) == ([2], {2: [0, 500]})
-    assert (by_key.row_groups_read, by_key.row_groups_total, by_key.bytes_read) == (1, 8, 500)
-    whole_files = prune_scan({"k": Domain.of("int", [45])}, table, PruneLevels(row_groups=False))
-    assert (whole_files.keep, whole_files.row_groups, whole_files.bytes_read) == ([2], {}, 1000)
-    both = prune_scan({"p": Domain.single("int", 0), "k": Domain.of("int", [45])}, table)
-    assert both.keep == []
-    assert both.bytes_read == 0
-    assert both.removes_something
-
-
-def test_what_removes_nothing_says_so() -> None:
-    """Where every row group survives there is nothing to apply."""
-    table = sorted_table()
-    for domains in ({}, {"k": Domain.range("int", 0, 79)}, {"p": Domain.of("int", [0, 1])}):
-        verdict = prune_scan(domains, table)
-        assert verdict.keep == [0, 1, 2, 3]
-        assert not verdict.removes_something
-
-
-def test_nothing_matches_nothing_is_read() -> None:
-    """An empty build side leaves no file, and a file whose footer cannot be read stays whenever something may match."""
-    table = sorted_table()
-    assert prune_scan({"k": Domain.none("int")}, table).keep == []
-    table.unreadable = frozenset({1})
-    assert prune_scan({"k": Domain.of("int", [5])}, table).keep == [0, 1]
-    assert prune_scan({"k": Domain.of("int", [5])}, table).row_groups == {0: [0, 500]}
-
-
-def test_null_partitions_match_null() -> None:
-    """The partition of NULL holds only NULL: ``=`` skips it, ``<=>`` keeps it."""
-    table = Layout([None, 1], [[[(1, "a")]], [[(1, "a")]]], [0, 1])
-    assert prune_scan({"p": Domain.single("int", 1)}, table).keep == [1]
-    assert prune_scan({"p": Domain.only_null("int")}, table).keep == [0]
-    assert prune_scan({"p": Domain.of("int", [1], null_allowed=True)}, table).keep == [0, 1]
-
-
-def test_statistics_of_another_type_are_not_used() -> None:
-    """A file that holds values which the table's type cannot is a file of which nothing is known."""
-    table = sorted_table()
-    table.groups[3][0].append((2**40, "x"))
-    verdict = prune_scan({"k": Domain.of("int", [5])}, table)
-    assert verdict.keep == [0, 1, 2, 3]
+def test_nothing_matches(tmp_path: Path) -> None:
+    """An empty build side leaves no file."""
+    assert prune_scan({"k": Domain.none("bigint")}, _layout(tmp_path, [[1], [2]])).keep == []
 
 
 @pytest.mark.parametrize(
-    ("mins", "maxs", "depth"),
+    ("levels", "files", "groups"),
     [
-        ([0, 10, 20, 30], [9, 19, 29, 39], 0.25),
-        ([0, 0, 0, 0], [9, 9, 9, 9], 1.0),
-        ([None, None], [None, None], 1.0),
-        ([0, None], [9, None], 1.0),
-        ([], [], 1.0),
+        (PruneLevels(files=False, row_groups=False), 5, 0),
+        (PruneLevels(row_groups=False), 1, 0),
+        (PruneLevels(files=False), 5, 1),
     ],
 )
-def test_clustering_depth(mins: list[Any], maxs: list[Any], depth: float) -> None:
-    """Sorted files each hold their own values, shuffled ones all hold all; what is unknown may hold anything."""
-    assert clustering_depth(ColumnBounds.of(value_type("int"), mins, maxs)) == depth
+def test_levels_can_be_switched_off(tmp_path: Path, levels: PruneLevels, files: int, groups: int) -> None:
+    """Each level prunes only when it is on."""
+    layout = _layout(tmp_path, [list(range(i * 100, i * 100 + 100)) for i in range(5)])
+
+    verdict = prune_scan({"k": Domain.single("bigint", 205)}, layout, levels)
+
+    assert (len(verdict.keep), len(verdict.row_groups)) == (files, groups)
 
 
-def test_clustering_depth_of_text() -> None:
-    """Text is no different, with a maximum missing or cut off too."""
-    text = value_type("string")
-    assert clustering_depth(ColumnBounds.of(text, ["a", "c"], ["b", "d"])) == 0.5
-    assert clustering_depth(ColumnBounds.of(text, ["a", "c"], ["b", None])) == 1.0
-    assert clustering_depth(ColumnBounds.of(text, ["a", "c"], ["b", "d"], max_truncated=[False, True])) == 1.0
+def test_partitions_are_pruned_by_their_value(tmp_path: Path) -> None:
+    """A partition column has one value in a whole directory; NULL is a value of its own."""
+    layout = _layout(tmp_path, [[1], [2], [3]], partitions=[7, 8, None])  # type: ignore[list-item]
+
+    assert prune_scan({"p": Domain.of("int", [8, 9])}, layout).keep == [1]
+    assert prune_scan({"p": Domain.of("int", [8], null_allowed=True)}, layout).keep == [1, 2]
+    assert prune_scan({"p": Domain.of("int", [8]), "k": Domain.of("bigint", [1])}, layout).keep == []
+    assert prune_scan({"p": Domain.of("int", [8])}, layout, PruneLevels(partitions=False)).keep == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_row_that_matches_is_lost(tmp_path: Path, seed: int) -> None:
+    """Whatever the layout, every row group with a matching row survives."""
+    rng = random.Random(seed)
+    files = [[rng.choice([None, rng.randrange(60)]) for _ in range(rng.randrange(1, 45))] for _ in range(6)]
+    if seed % 2:
+        files = [sorted(values, key=lambda v: (v is not None, v or 0)) for values in files]
+    layout = _layout(tmp_path, files)
+    domain = Domain.of("bigint", rng.sample(range(60), rng.randrange(0, 6)), null_allowed=seed % 3 == 0)
+
+    verdict = prune_scan({"k": domain}, layout)
+
+    statistics = layout.statistics(range(6), [("k", "bigint")])
+    for number, start, end in zip(statistics.files, statistics.starts, statistics.ends, strict=True):
+        first = 10 * [i for i, f in enumerate(statistics.files) if f == number].index(
+            next(i for i, s in enumerate(statistics.starts) if s == start and statistics.files[i] == number)
+        )
+        rows = files[number][first : first + 10]
+        if any(row in domain for row in rows):
+            assert number in verdict.keep
+            ranges = verdict.row_groups.get(number)
+            assert ranges is None or (start, end) in set(zip(ranges[::2], ranges[1::2], strict=True))
+
+
+def test_clustering_depth() -> None:
+    """Sorted containers overlap only themselves, mixed ones all; unknown ones count as overlapping all."""
+    starts = list(range(0, 100, 10))
+    ends = [s + 9 for s in starts]
+
+    assert clustering_depth(ColumnBounds.of(INT, starts, ends)) == pytest.approx(0.1)
+    assert clustering_depth(ColumnBounds.of(INT, [0] * 10, [99] * 10)) == 1.0
+    # the edges of a mixed column differ from one container to the next, and still none can be told apart
+    assert clustering_depth(ColumnBounds.of(INT, list(range(10)), [90 + i for i in range(10)])) == 1.0
+    assert clustering_depth(ColumnBounds.of(INT, [None] * 4, [None] * 4)) == 1.0

@@ -31,6 +31,7 @@ FACTS = {
     "tpch": {"lineitem": "l_shipdate", "orders": "o_orderdate"},
 }
 FILES = 64
+SMALL_FILES = 8  # below scale 0.1, where 64 files would hold a few rows each
 ROW_GROUP = 122_880
 Tell = Callable[[str], None]
 
@@ -66,7 +67,7 @@ def tables(suite: str, scale: float, layout: str, home: Path = DEFAULT_HOME, tel
     names = [row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
     for name in names:
         tell(f"writing {name} ({layout})")
-        _write(connection, name, folder / name, layout, FACTS[suite].get(name))
+        _write(connection, name, folder / name, layout, FACTS[suite].get(name), SMALL_FILES if scale < 0.1 else FILES)
     connection.close()
     (folder / "done").touch()
     return folder
@@ -98,7 +99,7 @@ def _tpch(connection: Any, scale: float, home: Path) -> None:
     shutil.rmtree(raw)
 
 
-def _write(connection: Any, name: str, folder: Path, layout: str, date: str | None) -> None:
+def _write(connection: Any, name: str, folder: Path, layout: str, date: str | None, files: int) -> None:
     folder.mkdir()
     options = f"FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE {ROW_GROUP}"
     if date is None:
@@ -107,13 +108,14 @@ def _write(connection: Any, name: str, folder: Path, layout: str, date: str | No
         source = f"SELECT * FROM {name} ORDER BY {date}"
         connection.execute(f"COPY ({source}) TO '{folder}' ({options}, PARTITION_BY ({date}), OVERWRITE_OR_IGNORE)")
     else:
-        _write_files(connection, name, folder, options, f"ORDER BY {date} NULLS FIRST" if layout == "clustered" else "")
+        order = f"ORDER BY {date} NULLS FIRST" if layout == "clustered" else ""
+        _write_files(connection, name, folder, options, order, files)
 
 
-def _write_files(connection: Any, name: str, folder: Path, options: str, order: str) -> None:
+def _write_files(connection: Any, name: str, folder: Path, options: str, order: str, files: int) -> None:
     connection.execute(f"CREATE OR REPLACE TEMP TABLE laid_out AS SELECT * FROM {name} {order}")
     (count,) = connection.execute("SELECT count(*) FROM laid_out").fetchone()
-    step = max(1, -(-count // FILES))
+    step = max(1, -(-count // files))
     for number, start in enumerate(range(0, count, step)):
         chosen = f"SELECT * FROM laid_out WHERE rowid >= {start} AND rowid < {start + step}"
         connection.execute(f"COPY ({chosen}) TO '{folder}/part-{number:03}.parquet' ({options})")
