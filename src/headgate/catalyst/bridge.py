@@ -7,6 +7,7 @@ goes into the session's extra optimizations beside any that are there already, a
 from __future__ import annotations
 
 import base64
+import gzip
 import logging
 import traceback
 from collections.abc import Callable, Sequence
@@ -32,17 +33,15 @@ class Query:
 
     def read(self) -> str:
         """Return the plan and the settings as JSON."""
-        text: str = self._context.read()
-        return text
+        return _handed_over(self._context.read()).decode()
 
     def list_files(self, scan: int) -> str:
         """Return the files of a scan as JSON."""
-        text: str = self._context.listFiles(scan)
-        return text
+        return _handed_over(self._context.listFiles(scan)).decode()
 
     def collect(self, request: str) -> bytes:
         """Run build sides and return what they gave, packed."""
-        return base64.b64decode(self._context.collect(request))
+        return _handed_over(self._context.collect(request))
 
     def write(self, edits: str) -> Any:
         """Return the Catalyst plan with the edits made."""
@@ -61,6 +60,18 @@ class Query:
     def was_cancelled(self) -> bool:
         """Whether the user cancelled the query while its builds ran."""
         return bool(self._context.isCancelled())
+
+
+def _handed_over(reply: str) -> bytes:
+    """Take what Java handed over: packed into the reply, or in a file that is read and removed."""
+    how, _, body = reply.partition(":")
+    if how == "packed":
+        return gzip.decompress(base64.b64decode(body))
+    path = Path(body)
+    try:
+        return path.read_bytes()
+    finally:
+        path.unlink(missing_ok=True)
 
 
 Rewrite = Callable[[Query], Any]

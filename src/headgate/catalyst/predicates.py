@@ -12,6 +12,7 @@ from headgate.domain.intervals import Cut
 from headgate.domain.types import BINARY, from_axis
 from headgate.domain.values import Bitmap, Discrete, is_full
 
+EXACT_RANGES = 10  # as many alternatives as Spark pushes into Parquet by itself
 MAX_RANGES = 4
 _INSET = 400
 _BIT_TESTED = ("tinyint", "smallint", "int", "bigint")
@@ -26,7 +27,8 @@ def range_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
         return None
     if is_full(domain.values):
         return None if domain.null_allowed else {"column": column, "ranges": [[None, None]]}
-    cover = domain.simplify(MAX_RANGES)
+    runs = len(domain.values.intervals())
+    cover = domain.simplify(EXACT_RANGES if runs <= EXACT_RANGES else MAX_RANGES)
     if isinstance(cover.values, Discrete):
         return {"column": column, "values": _literals(cover), "null": domain.null_allowed}
     return {"column": column, "ranges": _ranges(cover), "null": domain.null_allowed}

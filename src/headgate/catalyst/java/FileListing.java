@@ -73,5 +73,5 @@ public class FileListing {
     return found;
   }
 
-  public String toJson() throws Exception { return MAPPER.writeValueAsString(document); }
+  public byte[] toJson() throws Exception { return MAPPER.writeValueAsBytes(document); }
 }

@@ -22,12 +22,12 @@ public class PlanReader {
 
   public PlanReader(QueryContext context) { this.context = context; }
 
-  public String read() throws Exception {
+  public byte[] read() throws Exception {
     Map document = new LinkedHashMap();
     context.nodes.clear();
     document.put("settings", settings());
     document.put("root", node(context.plan));
-    return MAPPER.writeValueAsString(document);
+    return MAPPER.writeValueAsBytes(document);
   }
 
   private Map settings() {

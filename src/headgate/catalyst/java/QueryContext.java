@@ -29,20 +29,20 @@ public class QueryContext {
   public LogicalPlan node(int id) { return (LogicalPlan) nodes.get(id); }
 
   /** The plan and its settings as JSON, in one call: walking it node by node from Python is slower by far. */
-  public String read() throws Exception { return new PlanReader(this).read(); }
+  public String read() throws Exception { return Handover.of(new PlanReader(this).read()); }
 
   /** The files of one scan as JSON. */
   public String listFiles(int id) throws Exception {
     FileListing listing = new FileListing((LogicalRelation) node(id));
     listings.put(Integer.valueOf(id), listing);
-    return listing.toJson();
+    return Handover.of(listing.toJson());
   }
 
   public FileListing listing(int id) { return (FileListing) listings.get(Integer.valueOf(id)); }
 
-  /** Runs build sides (JSON) side by side; returns partial domains and sizes, in base64: py4j decodes bytes one by one. */
+  /** Runs build sides (JSON) side by side; hands over partial domains and sizes. */
   public String collect(String requestJson) throws Exception {
-    return java.util.Base64.getEncoder().encodeToString(new Builds(this).run(requestJson));
+    return Handover.of(new Builds(this).run(requestJson));
   }
 
   /** The plan with all edits (JSON) made. */
