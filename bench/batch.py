@@ -28,6 +28,7 @@ from headgate.bench.data import DEFAULT_HOME, tables
 from headgate.catalyst.bridge import bytes_read
 
 KEY = "ss_sold_date_sk"
+WARM_UP = 3  # rounds that are not counted: the JVM compiles what runs often
 
 
 @dataclass(frozen=True)
@@ -180,10 +181,10 @@ def measure(
     """Time each query in each variant, interleaved: all variants of a round before the next round."""
     variants = ("native", "on", "oracle") if oracle else ("native", "on")
     results = {q.name: {v: Timing() for v in variants} for q in queries}
-    task = tell.add_task("rounds", total=(rounds + 1) * len(queries))
+    task = tell.add_task("rounds", total=(rounds + WARM_UP) * len(queries))
     gate = headgate.enable(bench.spark, enabled=False)
     texts = {q.name: bench.oracle_sql(q) for q in queries} if oracle else {}
-    for number in range(rounds + 1):
+    for number in range(rounds + WARM_UP):
         for query in queries:
             answers = {}
             for variant in variants if number % 2 else reversed(variants):
@@ -191,7 +192,7 @@ def measure(
                 seconds, answers[variant], read = bench.run(texts[query.name] if variant == "oracle" else query.sql)
                 timing = results[query.name][variant]
                 timing.bytes = read
-                if number:  # the first round warms up
+                if number >= WARM_UP:
                     timing.seconds.append(seconds)
             if len({repr(rows) for rows in answers.values()}) != 1:
                 raise SystemExit(f"{query.name}: the variants gave different rows")

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import headgate
@@ -64,6 +66,23 @@ def assert_same(expected: Counter[Any], found: Counter[Any], report: object = ""
 def rows_of(df: DataFrame) -> Counter[tuple[Any, ...]]:
     """Run a query and return its rows as a multiset."""
     return Counter(tuple(canonical(value) for value in row) for row in df.collect())
+
+
+def outcome(make_df: MakeFrame) -> Counter[Any] | tuple[str, str]:
+    """Return the rows of a query, or the Java class and the condition of the error that it ends with."""
+    try:
+        return rows_of(make_df())
+    except (PySparkException, Py4JJavaError) as error:
+        return error_kind(error)
+
+
+def error_kind(error: Exception) -> tuple[str, str]:
+    """Return what tells one kind of error from another: its Java class and Spark's name for its condition."""
+    if isinstance(error, Py4JJavaError):
+        java = error.java_exception
+        condition = java.getCondition() if hasattr(java, "getCondition") else ""
+        return str(java.getClass().getSimpleName()), str(condition)
+    return type(error).__name__, str(getattr(error, "getCondition", str)())
 
 
 def canonical(value: Any) -> Any:

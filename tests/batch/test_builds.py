@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType
@@ -14,7 +12,6 @@ from pyspark.sql.types import IntegerType
 import headgate
 from tests.batch.differential import (
     Check,
-    MakeFrame,
     assert_narrowed,
     assert_reason,
     assert_unfiltered,
@@ -22,9 +19,9 @@ from tests.batch.differential import (
     compare,
     enabled,
     files_opened,
+    outcome,
     filter_on,
     reasons,
-    rows_of,
     same_rows,
     scan_of,
     settings,
@@ -154,7 +151,7 @@ def test_bitmaps_of_negative_and_null_keys(spark: SparkSession, tmp_path: Path, 
         "select distinct id from dim where grp = 3",
         "select id, count(*) c from dim where grp = 3 group by id",
         "select max(id) id from dim group by grp having grp = 3",
-        "select id from dim where grp = 3 and id in (select l_line from lineitem where l_qty > 1)",
+        "select id from dim where grp = 3 and id in (select l_line from lineitem where l_qty != 1)",
         "select id from (select id, row_number() over (order by id) r from dim) where r < 4",
         "select cast(id as int) id from range(5, 20)",
         "select explode(array(21, 182)) id",
@@ -314,14 +311,6 @@ def test_a_python_function_in_a_build_side(spark: SparkSession, star: Path) -> N
 
 
 # --- build sides that fail ------------------------------------------------------------------------------------------
-
-
-def outcome(make_df: MakeFrame) -> Any:
-    """Return the rows of a query, or what kind of error it ends with."""
-    try:
-        return rows_of(make_df())
-    except PySparkException as error:
-        return type(error).__name__, error.getCondition()
 
 
 @pytest.mark.parametrize(

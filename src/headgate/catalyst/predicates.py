@@ -29,7 +29,7 @@ def range_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
         return None if domain.null_allowed else {"column": column, "ranges": [[None, None]]}
     runs = len(domain.values.intervals())
     cover = domain.simplify(EXACT_RANGES if runs <= EXACT_RANGES else MAX_RANGES)
-    if isinstance(cover.values, Discrete):
+    if isinstance(cover.values, Discrete) and runs == len(cover.values.places):
         return {"column": column, "values": _literals(cover), "null": domain.null_allowed}
     return {"column": column, "ranges": _ranges(cover), "null": domain.null_allowed}
 

@@ -136,7 +136,7 @@ class Journey:
     def _predicates(
         self, columns: dict[int, Domain], verdict: ScanVerdict, shuffled: set[int], *, exact: bool
     ) -> list[dict[str, Any]]:
-        if not self._settings.filter_rows and not exact:
+        if not exact and (not self._settings.filter_rows or verdict.bytes_read > _MOSTLY * verdict.bytes_total):
             return []
         found = []
         for column, domain in columns.items():
@@ -229,6 +229,8 @@ class Journey:
         return "no join filter reaches this scan"
 
 
+# where nearly everything is read, testing each row costs more than it spares
+_MOSTLY = 0.9
 _FILE_SOURCES = ("parquet", "files", "gated")
 
 
