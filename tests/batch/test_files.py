@@ -190,11 +190,11 @@ def test_files_with_odd_names(spark: SparkSession, tmp_path: Path) -> None:
         assert [(s.files_read, s.row_groups_read) for s in ran.report.scans] == [(1, 1)]
 
 
-@pytest.mark.parametrize("name", ["with space", "a.b", "ünï", "x`y", "select", "a,b;{}()=", "%"])
+@pytest.mark.parametrize("name", ["with space", "ünï", "x`y", "select", "a,b;{}()=", "%"])
 def test_columns_with_odd_names(spark: SparkSession, tmp_path: Path, name: str) -> None:
     """A column's name may be anything."""
     write_table(tmp_path / "t", pa.table({name: pa.array(range(40), pa.int32()), "other": list(range(40))}), files=4)
-    quoted = f"`{name.replace('`', '``')}`"
+    quoted = "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
     report = same_rows(spark, lambda: joined(spark, spark.read.parquet(str(tmp_path / "t")), quoted, "5"))
     assert assert_narrowed(report, "t", name).files_read == 1
 
@@ -207,8 +207,9 @@ def test_a_dotted_name_and_a_nested_column(spark: SparkSession, tmp_path: Path) 
     pq.write_table(pa.table({"a": nested, "v": list(range(10))}), folder / "0.parquet")
     pq.write_table(pa.table({"a.b": pa.array(range(100, 110), pa.int32()), "v": list(range(10))}), folder / "1.parquet")
     probe = spark.read.schema("a struct<b:int>, `a.b` int, v bigint").parquet(str(folder))
-    same_rows(spark, lambda: joined(spark, probe, "`a.b`", "105"))
-    same_rows(spark, lambda: joined(spark, probe, "`a.b`", "105", "cast(null as int)", op="<=>"))
+    for op, values in (("=", ("105",)), ("<=>", ("105", "cast(null as int)"))):
+        report = same_rows(spark, lambda o=op, v=values: joined(spark, probe, "`a.b`", *v, op=o))
+        assert_unfiltered(report, "would remove nothing")
 
 
 def test_names_that_differ_in_case(spark: SparkSession, tmp_path: Path) -> None:
@@ -242,7 +243,8 @@ def test_columns_found_by_field_id(spark: SparkSession, tmp_path: Path) -> None:
     table = pa.table([pa.array(range(40), pa.int32()), pa.array(range(40, 80), pa.int32())], schema=pa.schema(fields))
     write_table(tmp_path / "t", table, files=4)
     schema = StructType([StructField("x", IntegerType(), metadata={"parquet.field.id": 1})])
-    with settings(spark, spark_sql_parquet_fieldId_read_enabled="true"):
+    # Spark itself pushes filters down by name here, and loses rows; without them its answer is right
+    with settings(spark, spark_sql_parquet_fieldId_read_enabled="true", spark_sql_parquet_filterPushdown="false"):
         probe = spark.read.schema(schema).parquet(str(tmp_path / "t"))
         ran = compare(spark, lambda: joined(spark, probe, "x", "45", "5"))
     assert [row[0] for row in ran.rows] == [45]
@@ -345,21 +347,29 @@ def test_input_file_name(check: Check) -> None:
     assert_unfiltered(report, "non-deterministic")
 
 
-def test_hidden_metadata_columns(check: Check) -> None:
+def test_hidden_metadata_columns(spark: SparkSession, star: Path) -> None:
     """File paths, sizes, and the place of each row in its file come out the same from a narrowed scan."""
-    report = check(
-        f"select fact.k, fact._metadata.file_path, fact._metadata.file_name, fact._metadata.file_size, fact._metadata.row_index "
-        f"from fact join {FEW} d on fact.k = d.id"
-    )
-    assert_narrowed(report, "fact", "k")
+    fields = ("file_path", "file_name", "file_size", "file_block_start", "file_modification_time", "row_index")
+    fact = spark.read.parquet(str(star / "fact"))
+    probe = fact.select("k", *(f"_metadata.{field}" for field in fields))
+    report = same_rows(spark, lambda: joined(spark, probe, "k", "21", "665"))
+    assert assert_narrowed(report, "fact", "k").row_groups_read == 2
 
 
-@pytest.mark.parametrize("setting", ["spark_sql_parquet_enableVectorizedReader", "spark_sql_parquet_filterPushdown", "spark_sql_parquet_enableNestedColumnVectorizedReader"])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "spark_sql_parquet_enableVectorizedReader",
+        "spark_sql_parquet_filterPushdown",
+        "spark_sql_codegen_wholeStage",
+    ],
+)
 def test_other_ways_to_read_parquet(spark: SparkSession, star: Path, setting: str) -> None:
     """Rows one by one instead of batches, and no pushed filters: a narrowed scan gives the same rows."""
+    probe = spark.read.parquet(str(star / "fact")).select("*", "_metadata.row_index")
     with settings(spark, **{setting: "false"}):
-        report = same_rows(spark, lambda: spark.sql(f"select fact.*, _metadata.row_index from fact join {FEW} d on fact.k = d.id"))
-    assert assert_narrowed(report, "fact", "k").row_groups_read == 5
+        report = same_rows(spark, lambda: joined(spark, probe, "k", "21", "665"))
+    assert assert_narrowed(report, "fact", "k").row_groups_read == 2
 
 
 @pytest.mark.parametrize("size", ["700", "2000", "9000"])

@@ -29,7 +29,11 @@ def _checked(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContex
     if not planned.is_alive:
         return planned
     build = nodes[planned.build]
-    reason = _build_reason(build) or _type_reason(planned, build) or _op_reason(planned, context)
+    reason = (
+        _build_reason(build)
+        or _type_reason(build, planned.build_column, planned.compared)
+        or _op_reason(planned, context)
+    )
     if reason:
         return replace(planned, reason=reason)
     reasons = {consumer: _consumer_reason(consumer, nodes[consumer.scan]) for consumer in planned.consumers}
@@ -52,15 +56,15 @@ def _build_reason(build: Node) -> str:
     return ""
 
 
-def _type_reason(planned: PlannedFilter, build: Node) -> str:
-    column = build.find_column(planned.build_column)
-    stored = column.type if column else "?"
+def _type_reason(node: Node, column: int, compared: str) -> str:
+    """A column can be filtered by values of the compared type only if casting it to that type loses nothing."""
+    found = node.find_column(column)
+    stored = found.type if found else "?"
     try:
-        if not loses_nothing(value_type(stored), value_type(planned.compared)):
-            return f"build column is cast with loss: {stored} to {planned.compared}"
+        fits = loses_nothing(value_type(stored), value_type(compared))
     except InvalidFilter:
-        return f"no domain over type {stored if stored != planned.compared else planned.compared}"
-    return ""
+        return f"no domain over type {stored}"
+    return "" if fits else f"column is cast with loss: {stored} to {compared}"
 
 
 def _op_reason(planned: PlannedFilter, context: RuleContext) -> str:
@@ -75,14 +79,7 @@ def _consumer_reason(consumer: Consumer, scan: Node) -> str:
         return "already filtered"
     if scan.source != "parquet":
         return f"scan of {scan.format or scan.table} has no file statistics that Headgate reads"
-    column = scan.find_column(consumer.column)
-    stored = column.type if column else "?"
-    try:
-        if not loses_nothing(value_type(stored), value_type(consumer.compared)):
-            return f"column is cast with loss: {stored} to {consumer.compared}"
-    except InvalidFilter:
-        return f"no domain over type {stored}"
-    return ""
+    return _type_reason(scan, consumer.column, consumer.compared)
 
 
 def _runs_differently_twice(build: Node) -> bool:
