@@ -202,7 +202,7 @@ def test_good_values_of_every_setting(spark: SparkSession, name: str) -> None:
     """Each setting is a keyword, a Spark setting and a thing for SET."""
     value, text = GOOD[name]
     with enabled(spark, **{snake(name): value}):
-        assert settings_of(spark)[f"spark.headgate.{name}"] == str(value).lower()
+        assert settings_of(spark)[f"spark.headgate.{name}"] .lower() == str(value).lower()
         spark.conf.set(f"spark.headgate.{name}", text)
         spark.sql(f"SET spark.headgate.{name}={text}")
         assert spark.conf.get(f"spark.headgate.{name}") == text

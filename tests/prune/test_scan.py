@@ -23,7 +23,9 @@ def _layout(folder: Path, files: list[list[Any]], partitions: list[int] | None =
     for number, values in enumerate(files):
         path = folder / f"{number}.parquet"
         pq.write_table(pa.table({"k": pa.array(values, pa.int64())}), path, row_group_size=10)
-        found.append(DataFile(f"file:{path}", path.stat().st_size, 1, number if partitions else 0))
+        status = path.stat()
+        modified = status.st_mtime_ns // 1_000_000
+        found.append(DataFile(f"file:{path}", status.st_size, modified, number if partitions else 0))
     return ParquetLayout(found, [("p", "int")] if partitions else [], [[p] for p in partitions] if partitions else [[]])
 
 

@@ -14,7 +14,7 @@ from headgate.tables.footers import TAIL_BYTES, local_path, read_footers
 def _file(path: Path, rows: int = 10, columns: int = 1) -> DataFile:
     pq.write_table(pa.table({f"c{i}": list(range(rows)) for i in range(columns)}), path, row_group_size=5)
     status = path.stat()
-    return DataFile(f"file:{path}", status.st_size, int(status.st_mtime * 1000), 0)
+    return DataFile(f"file:{path}", status.st_size, status.st_mtime_ns // 1_000_000, 0)
 
 
 def test_a_footer_is_read_once(tmp_path: Path) -> None:

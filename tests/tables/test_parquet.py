@@ -18,7 +18,7 @@ from headgate.tables import FooterCache, LayoutCache, ParquetLayout, layout_from
 def _listing(paths: list[Path], columns: list[list[str]] | None = None, values: list[list[Any]] | None = None) -> str:
     partitions = values or [[]]
     files = [
-        [min(i, len(partitions) - 1), f"file:{path}", path.stat().st_size, int(path.stat().st_mtime * 1000)]
+        [min(i, len(partitions) - 1), f"file:{path}", path.stat().st_size, path.stat().st_mtime_ns // 1_000_000]
         for i, path in enumerate(paths)
     ]
     return json.dumps({"partitionColumns": columns or [], "partitions": partitions, "files": files})
@@ -114,6 +114,31 @@ def test_a_file_without_a_footer_is_one_unknown_container(tmp_path: Path) -> Non
     assert found.files == [0, 1]
     assert found.columns["k"] == ([1, None], [2, None], [0, None])
     assert (found.starts[1], found.ends[1], found.rows[1]) == (0, bad.stat().st_size, None)
+
+
+def test_a_file_without_row_groups_has_no_container(tmp_path: Path) -> None:
+    """An empty file adds nothing, and does not shift the row groups of the files after it."""
+    empty, full = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    with pq.ParquetWriter(empty, pa.schema({"k": pa.int64()})):
+        pass
+    pq.write_table(pa.table({"k": [1, 2, 3, 4]}), full, row_group_size=2)
+
+    found = layout_from_listing(_listing([empty, full]), FooterCache()).statistics([0, 1], [("k", "bigint")])
+
+    assert found.files == [1, 1]
+    assert len(found.starts) == len(found.ends) == len(found.rows) == 2
+    assert found.ends == [found.starts[1], full.stat().st_size]
+
+
+def test_a_file_that_changed_after_it_was_listed_is_not_known(tmp_path: Path) -> None:
+    """What a footer said before does not hold for a file that was written again."""
+    path, cache = tmp_path / "f.parquet", LayoutCache()
+    pq.write_table(pa.table({"k": [1, 2]}), path)
+    layout = cache.get(_listing([path]), case_sensitive=False)
+    assert layout.statistics([0], [("k", "bigint")]).columns["k"][1] == [2]
+    pq.write_table(pa.table({"k": list(range(100))}), path)
+
+    assert layout.statistics([0], [("k", "bigint")]).columns["k"] == ([None], [None], [None])
 
 
 def test_no_statistics_is_not_known(tmp_path: Path) -> None:

@@ -108,6 +108,18 @@ def local_path(path: str) -> str | None:
     return path.removeprefix("file://").removeprefix("file:") if parts.scheme else path
 
 
+def is_as_listed(file: DataFile) -> bool:
+    """Whether a local file still has the size and time of its listing; other stores are taken at their word."""
+    name = local_path(file.path)
+    if name is None:
+        return True
+    try:
+        status = os.stat(name)  # noqa: PTH116 - called for each file of each query, and Path costs more than the call
+    except OSError:
+        return False
+    return status.st_size == file.size and status.st_mtime_ns // 1_000_000 == file.modified
+
+
 def _local_tail(item: tuple[str, int, int]) -> bytes | None:
     path, size, count = item
     name = local_path(path)

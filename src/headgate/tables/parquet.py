@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from threading import Lock
@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.tables.footers import Footer, FooterCache, ReadTails, read_local_tails
+from headgate.tables.footers import Footer, FooterCache, ReadTails, is_as_listed, read_local_tails
 from headgate.tables.layout import DataFile, FileStatistics
 
 _OLDEST: dict[str, dt.date] = {
@@ -40,23 +40,29 @@ class ParquetLayout:
     _known: dict[tuple[tuple[str, str], ...], FileStatistics] = field(default_factory=dict)
 
     def statistics(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
-        """Return the row groups of these files with the statistics of these columns; those of all files are kept."""
-        if len(files) != len(self.files):
-            return self._read(files, columns)
+        """Return the row groups of these files with the statistics of these columns; those of all files are kept.
+
+        A file that is no longer what the listing says is one container of which nothing is known.
+        """
+        changed = {i for i in files if not is_as_listed(self.files[i])}
+        if changed or len(files) != len(self.files):
+            return self._read(files, columns, changed)
         key = tuple(sorted(columns))
         if key not in self._known:
-            self._known[key] = self._read(files, columns)
+            self._known[key] = self._read(files, columns, changed)
         return self._known[key]
 
-    def _read(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
+    def _read(
+        self, files: Sequence[int], columns: Sequence[tuple[str, str]], changed: Container[int]
+    ) -> FileStatistics:
         found = FileStatistics([], [], [], [], {name: ([], [], []) for name, _ in columns})
         chosen = [self.files[i] for i in files]
         for number, file, footer in zip(files, chosen, self.footers.get(chosen, self.read_tails), strict=True):
             starts = _row_group_starts(footer, file) if footer else None
-            if footer is None or starts is None:
+            if footer is None or starts is None or number in changed:
                 _add_unknown(found, number, file)
                 continue
-            ends = [*starts[1:], file.size]
+            ends = [*starts[1:], file.size] if starts else []
             found.files.extend([number] * len(starts))
             found.starts.extend(starts)
             found.ends.extend(ends)
@@ -113,7 +119,11 @@ def layout_from_listing(
 
 
 def _partition_value(value: Any, kind: str) -> Any:
-    return decimal.Decimal(value) if value is not None and kind.startswith("decimal") else value
+    if value is None:
+        return None
+    if kind.startswith("decimal"):
+        return decimal.Decimal(value)
+    return float(value) if kind in ("float", "double") else value  # NaN and infinity come as text
 
 
 def _add_unknown(found: FileStatistics, number: int, file: DataFile) -> None:

@@ -1,0 +1,300 @@
+"""Make random tables and random queries over them, each from a seed.
+
+A table has one column of each type. Rows lie around a number, from which most of their columns follow, so that a table
+sorted by it is clustered by all of those. A query is a star, a snowflake or a chain of joins over such tables, wrapped
+in filters, groupings, unions and the like, and ends in one row: how many rows it has and a hash over all of them.
+Nothing in a query depends on the order of rows.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+TYPES: dict[str, tuple[str, pa.DataType]] = {
+    "i": ("int", pa.int32()),
+    "l": ("bigint", pa.int64()),
+    "h": ("smallint", pa.int16()),
+    "m": ("decimal(9,2)", pa.decimal128(9, 2)),
+    "w": ("decimal(25,3)", pa.decimal128(25, 3)),
+    "s": ("string", pa.string()),
+    "b": ("boolean", pa.bool_()),
+    "d": ("date", pa.date32()),
+    "z": ("timestamp", pa.timestamp("us", "UTC")),
+    "f": ("double", pa.float64()),
+    "r": ("float", pa.float32()),
+}
+COMPARABLE = (
+    *((kind, kind) for kind in TYPES if kind != "b"),
+    *(pair for a, b in ("il", "hi", "hl", "im", "lw", "mw", "if", "hr", "rf", "lf", "dz") for pair in ((a, b), (b, a))),
+)
+PARTITION_KINDS = "ilsdb"
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+
+
+def value(random: Random, kind: str, number: int) -> Any:
+    """Return the value of a type that stands for a number."""
+    match kind:
+        case "i" | "l" | "h":
+            return number
+        case "m":
+            return Decimal(number) + Decimal(number % 4) / 4
+        case "w":
+            return Decimal(number) + Decimal(number % 8) / 8
+        case "s":
+            return f"s{number:03d}"
+        case "b":
+            return number % 2 == 0
+        case "d":
+            return dt.date(2024, 1, 1) + dt.timedelta(days=number)
+        case "z":
+            return dt.datetime(2024, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=6 * number)
+    if number == 0:
+        return random.choice((0.0, -0.0))
+    return math.nan if number == 3 and random.random() < 0.5 else number / 4
+
+
+def literal(random: Random, kind: str, number: int) -> str:
+    """Return the same value as SQL."""
+    found = value(random, kind, number)
+    match kind:
+        case "s":
+            return f"'{found}'"
+        case "d":
+            return f"date'{found}'"
+        case "z":
+            return f"timestamp'{found:%Y-%m-%d %H:%M:%S}'"
+        case "b":
+            return str(found).lower()
+        case "f" | "r":
+            return f"cast('{found}' as {TYPES[kind][0]})"
+        case "m" | "w":
+            return f"cast({found} as {TYPES[kind][0]})"
+    return str(found)
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RandomTable:
+    """A table on disk: its folder, how many different numbers it holds, and how to read it."""
+
+    name: str
+    folder: Path
+    span: int
+    schema: str
+
+
+def write_random_table(random: Random, name: str, folder: Path, rows: int, span: int) -> RandomTable:
+    """Write a table in a random layout: sorted or not, in one file or several, row groups of all sizes, or partitioned."""
+    follows = {kind: random.random() < 0.7 for kind in TYPES}
+    nulls = {kind: random.choice((0, 0, 0.1, 0.3)) for kind in TYPES}
+    skewed = random.random() < 0.3
+    numbers = [int(span * random.random() ** (3 if skewed else 1)) for _ in range(rows)]
+    if random.random() < 0.75:
+        numbers.sort()
+    columns = {kind: [] for kind in TYPES}
+    for number in numbers:
+        for kind, held in columns.items():
+            own = number if follows[kind] else random.randrange(span)
+            held.append(None if random.random() < nulls[kind] else value(random, kind, own))
+    table = pa.table({kind: pa.array(held, TYPES[kind][1]) for kind, held in columns.items()})
+    group = random.choice((3, 10, 10, 1000))
+    partition = random.choice(PARTITION_KINDS) if random.random() < 0.25 else None
+    if partition is None:
+        files = random.choice((1, 2, 5))
+        per_file = -(-rows // files)
+        folder.mkdir(parents=True)
+        for i in range(files):
+            pq.write_table(table.slice(i * per_file, per_file), folder / f"{i}.parquet", row_group_size=group)
+    else:
+        _write_partitions(table, partition, folder, group)
+    order = [kind for kind in TYPES if kind != partition] + ([partition] if partition else [])
+    return RandomTable(name, folder, span, ", ".join(f"{kind} {TYPES[kind][0]}" for kind in order))
+
+
+def _write_partitions(table: pa.Table, column: str, folder: Path, group: int) -> None:
+    rest = table.drop_columns([column])
+    places: dict[str, list[int]] = {}
+    for row, held in enumerate(table[column].to_pylist()):
+        text = NULL_FOLDER if held is None else str(held).lower() if isinstance(held, bool) else str(held)
+        places.setdefault(text, []).append(row)
+    for text, rows in places.items():
+        (folder / f"{column}={text}").mkdir(parents=True)
+        pq.write_table(rest.take(rows), folder / f"{column}={text}" / "0.parquet", row_group_size=group)
+
+
+# --- queries --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Relation:
+    """A piece of SQL with its columns by name and type."""
+
+    sql: str
+    columns: dict[str, str] = field(default_factory=dict)
+
+
+class RandomQuery:
+    """One random query over some tables; the first is the largest."""
+
+    def __init__(self, random: Random, tables: list[RandomTable]) -> None:
+        self._random, self._tables = random, tables
+        self._aliases = 0
+        self._growth = 1.0
+
+    def sql(self) -> str:
+        """Return the query that counts and hashes the rows."""
+        rows = self.rows()
+        hashed = ", ".join(rows.columns)
+        return f"select count(*) c, sum(cast(xxhash64({hashed}) as decimal(20,0))) h from ({rows.sql}) q"
+
+    def rows(self) -> Relation:
+        """Return the query itself."""
+        made = self._joined()
+        if self._random.random() < 0.2:
+            made = self._grouped(made)
+        return made
+
+    def _joined(self) -> Relation:
+        shape = self._random.choice(("star", "star", "snowflake", "chain"))
+        links = self._random.choice((1, 1, 2, 2, 3))
+        current = self._wrapped(self._base(self._tables[0]))
+        if shape == "chain" and self._random.random() < 0.5:
+            current = self._base(self._random.choice(self._tables[1:]))
+        for _ in range(links):
+            other = self._wrapped(self._base(self._random.choice(self._tables[1:] if shape != "chain" else self._tables)))
+            if shape == "snowflake" and self._random.random() < 0.6:
+                other = self._join(other, self._base(self._random.choice(self._tables[1:]))) or other
+            pair = (current, other) if self._random.random() < 0.8 else (other, current)
+            current = self._join(*pair) or current
+        return current
+
+    def _base(self, table: RandomTable) -> Relation:
+        alias = self._alias()
+        kinds = self._random.sample(list(TYPES), 6)
+        where = self._filter(table) if self._random.random() < 0.65 else ""
+        listed = ", ".join(f"{kind} as {alias}_{kind}" for kind in kinds)
+        return Relation(f"select {listed} from {table.name}{where}", {f"{alias}_{kind}": kind for kind in kinds})
+
+    def _filter(self, table: RandomTable) -> str:
+        kind = self._random.choice([k for k in TYPES if k != "b"])
+        width = max(1, table.span // self._random.choice((3, 8, 20)))
+        start = self._random.randrange(table.span)
+        low, high = literal(self._random, kind, start), literal(self._random, kind, start + width)
+        match self._random.randrange(8):
+            case 0:
+                return f" where {kind} = {low}"
+            case 1:
+                return f" where {kind} in ({low}, {high})"
+            case 2:
+                return f" where {kind} is null or {kind} < {high}"
+            case 3:
+                other = self._random.choice(self._tables[1:])
+                return f" where i >= (select max(i) - {width} from {other.name} where i < {start + width})"
+            case 4:
+                other = self._random.choice(self._tables[1:])
+                return f" where {kind} in (select {kind} from {other.name} where l between {start} and {start + width})"
+        return f" where {kind} >= {low} and {kind} < {high}"
+
+    def _wrapped(self, made: Relation) -> Relation:
+        match self._random.randrange(12):
+            case 0:
+                return self._grouped(made)
+            case 1:
+                return self._distinct(made)
+            case 2:
+                return Relation(f"select * from ({made.sql}) union all select * from ({made.sql})", made.columns)
+            case 3:
+                return self._counted(made)
+            case 4:
+                return self._cut(made)
+            case 5:
+                return self._cast(made)
+        return made
+
+    def _grouped(self, made: Relation) -> Relation:
+        keys = self._some(made)
+        alias = self._alias()
+        rest = [(name, kind) for name, kind in made.columns.items() if name not in keys and kind not in "bfr"][:2]
+        columns = {f"{alias}_{kind}": kind for name, kind in made.columns.items() if name in keys}
+        listed = [f"{name} as {alias}_{kind}" for name, kind in made.columns.items() if name in keys]
+        for i, (name, kind) in enumerate(rest):
+            columns[f"{alias}{i}_{kind}"] = kind
+            listed.append(f"{self._random.choice(('min', 'max'))}({name}) as {alias}{i}_{kind}")
+        columns[f"{alias}_n"] = "l"
+        listed.append(f"count(*) as {alias}_n")
+        return Relation(f"select {', '.join(listed)} from ({made.sql}) group by {', '.join(keys)}", columns)
+
+    def _distinct(self, made: Relation) -> Relation:
+        keys = self._some(made)
+        return Relation(f"select distinct {', '.join(keys)} from ({made.sql})", {k: made.columns[k] for k in keys})
+
+    def _counted(self, made: Relation) -> Relation:
+        keys, alias = self._some(made), self._alias()
+        over = f"count(*) over (partition by {', '.join(keys)})"
+        return Relation(f"select *, {over} as {alias}_n from ({made.sql})", {**made.columns, f"{alias}_n": "l"})
+
+    def _cut(self, made: Relation) -> Relation:
+        # rows that a sort cannot tell apart must be the same rows, and -0.0 sorts with 0.0
+        keys = [name for name, kind in made.columns.items() if kind not in "fr"]
+        count = self._random.choice((1, 5, 20))
+        return Relation(
+            f"select {', '.join(keys)} from ({made.sql}) order by {', '.join(keys)} limit {count}",
+            {key: made.columns[key] for key in keys},
+        )
+
+    def _cast(self, made: Relation) -> Relation:
+        wider = {"i": "l", "h": "i", "r": "f"}
+        columns, listed, alias = {}, [], self._alias()
+        for name, kind in made.columns.items():
+            after = wider.get(kind, kind)
+            columns[f"{alias}{name}"] = after
+            listed.append(f"cast({name} as {TYPES[after][0]}) as {alias}{name}" if after != kind else f"{name} as {alias}{name}")
+        return Relation(f"select {', '.join(listed)} from ({made.sql})", columns)
+
+    def _some(self, made: Relation) -> list[str]:
+        kinds = {kind: name for name, kind in made.columns.items()}  # one of each type, so that names stay apart
+        return self._random.sample(list(kinds.values()), min(len(kinds), self._random.choice((1, 2, 3))))
+
+    def _join(self, left: Relation, right: Relation) -> Relation | None:
+        pairs = [
+            (a, b) for a, x in left.columns.items() for b, y in right.columns.items() if (x, y) in COMPARABLE and a != b
+        ]
+        if not pairs or set(left.columns) & set(right.columns):
+            return None
+        chosen = self._random.sample(pairs, min(len(pairs), self._random.choice((1, 1, 1, 2))))
+        operators = [self._operator() for _ in chosen]
+        if not {"=", "<=>"} & set(operators):
+            if self._growth > 1:
+                operators[0] = "="
+            else:
+                self._growth *= 15
+        clauses = [f"{a} {op} {b}" if self._random.random() < 0.5 else f"{b} {FLIPPED[op]} {a}" for (a, b), op in zip(chosen, operators, strict=True)]
+        if self._random.random() < 0.1:
+            a, kind = self._random.choice(list(left.columns.items()))
+            clauses.append(f"{a} is not null" if kind == "b" else f"{a} >= {literal(self._random, kind, 2)}")
+        how = self._random.choices(*zip(*JOINS.items(), strict=True))[0]
+        columns = left.columns if how in ("left semi", "left anti") else {**left.columns, **right.columns}
+        sql = f"select {', '.join(columns)} from ({left.sql}) {self._alias()} {how} join ({right.sql}) {self._alias()} on {' and '.join(clauses)}"
+        return Relation(sql, columns)
+
+    def _operator(self) -> str:
+        return self._random.choices(("=", "<=>", "<", "<=", ">", ">="), (80, 10, 3, 3, 3, 3))[0]
+
+    def _alias(self) -> str:
+        self._aliases += 1
+        return f"t{self._aliases}"
+
+
+FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+JOINS = {"inner": 60, "left": 10, "right": 10, "left semi": 10, "left anti": 6, "full": 4}
