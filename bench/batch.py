@@ -15,6 +15,7 @@ import statistics
 import sys
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -25,10 +26,11 @@ from rich.table import Table
 
 import headgate
 from headgate.bench.data import DEFAULT_HOME, tables
+from headgate.bench.results import machine
 from headgate.catalyst.bridge import bytes_read
 
 KEY = "ss_sold_date_sk"
-WARM_UP = 3  # rounds that are not counted: the JVM compiles what runs often
+WARM_UP = 2  # rounds that are not counted: the JVM compiles what runs often
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,9 @@ class Timing:
         return statistics.median(self.seconds)
 
 
+Results = dict[str, dict[str, Timing]]
+
+
 class Bench:
     """One Spark session with the tables, and a way to time a query in it."""
 
@@ -226,19 +231,20 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--scale", type=float, default=14.0)
     arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--markdown", type=Path, help="also write the tables into this file")
     chosen = arguments.parse_args()
     console = Console(width=150)
     folder = tables("tpcds", chosen.scale, "clustered", tell=console.print)
     bench = Bench(folder)
-    fact = sum(path.stat().st_size for path in (folder / "store_sales").iterdir())
-    console.print(
-        f"store_sales: {fact / 1e9:.2f} GB in {len(list((folder / 'store_sales').iterdir()))} files, clustered by date"
-    )
+    sizes = [path.stat().st_size for path in (folder / "store_sales").iterdir()]
+    console.print(f"store_sales: {sum(sizes) / 1e9:.2f} GB in {len(sizes)} files, clustered by date")
     with Progress(console=console, transient=True) as progress:
         selective = measure(bench, SELECTIVE, chosen.rounds, oracle=True, tell=progress)
         unprunable = measure(bench, UNPRUNABLE, chosen.rounds, oracle=False, tell=progress)
     planning = statistics.median(ten_joins(bench))
     missed = _print(console, selective, unprunable, planning)
+    if chosen.markdown:
+        chosen.markdown.write_text(_markdown(selective, unprunable, planning, chosen, sum(sizes)))
     plain = {
         n: {v: {"seconds": t.seconds, "bytes": t.bytes} for v, t in r.items()}
         for n, r in (selective | unprunable).items()
@@ -247,7 +253,7 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def _print(console: Console, selective: dict, unprunable: dict, planning: float) -> int:
+def _print(console: Console, selective: Results, unprunable: Results, planning: float) -> int:
     missed = 0
     table = Table(
         "query", "native s", "on s", "oracle s", "native/on", "on/oracle", "MB native", "MB on", "less", "met"
@@ -279,6 +285,29 @@ def _print(console: Console, selective: dict, unprunable: dict, planning: float)
     met = "yes" if planning <= 50 else "NO"
     console.print(f"planning a query with 10 joins, builds not counted: {planning:.0f} ms (bar 50): {met}")
     return missed
+
+
+def _markdown(selective: Results, unprunable: Results, planning: float, chosen: argparse.Namespace, size: int) -> str:
+    """Return the figures as a section of docs/benchmarks.md."""
+    lines = ["## Selective star queries: Spark alone, with Headgate, and the limit", ""]
+    lines += [f"`make bench-batch`: TPC-DS store_sales, {size / 1e9:.2f} GB in 64 files clustered by date; medians of"]
+    lines += [f"{chosen.rounds} interleaved rounds. {machine()}; {datetime.now(UTC).date().isoformat()}.", ""]
+    lines += [
+        "| query | native s | on s | oracle s | native/on | on/oracle | MB native | MB on |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, r in selective.items():
+        native, on, oracle = (r[v].median for v in ("native", "on", "oracle"))
+        read = f"{r['native'].bytes / 1e6:,.0f} | {r['on'].bytes / 1e6:,.0f}"
+        lines.append(
+            f"| {name} | {native:.2f} | {on:.2f} | {oracle:.2f} | {native / on:.2f} | {on / oracle:.2f} | {read} |"
+        )
+    lines += ["", "Where nothing can be pruned:", "", "| query | native s | on s | on/native |", "|---|---|---|---|"]
+    for name, r in unprunable.items():
+        native, on = r["native"].median, r["on"].median
+        lines.append(f"| {name} | {native:.2f} | {on:.2f} | {on / native:.3f} |")
+    lines += ["", f"Planning a query with ten joins, its build jobs not counted: {planning:.0f} ms.", ""]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
