@@ -96,8 +96,8 @@ class RandomTable:
 
 def write_random_table(random: Random, name: str, folder: Path, rows: int, span: int) -> RandomTable:
     """Write a table in a random layout: sorted or not, in one file or several, row groups of all sizes, or partitioned."""
-    follows = {kind: random.random() < 0.7 for kind in TYPES}
-    nulls = {kind: random.choice((0, 0, 0.1, 0.3)) for kind in TYPES}
+    follows = {kind: random.random() < 0.92 for kind in TYPES}
+    nulls = {kind: random.choice((0, 0, 0, 0.05, 0.15)) for kind in TYPES}
     skewed = random.random() < 0.3
     numbers = [int(span * random.random() ** (3 if skewed else 1)) for _ in range(rows)]
     if random.random() < 0.75:
@@ -149,6 +149,7 @@ class RandomQuery:
 
     def __init__(self, random: Random, tables: list[RandomTable]) -> None:
         self._random, self._tables = random, tables
+        self._focus = random.randrange(tables[0].span)  # filters lie around one number, so that something is left to join
         self._aliases = 0
         self._growth = 1.0
 
@@ -181,30 +182,29 @@ class RandomQuery:
 
     def _base(self, table: RandomTable) -> Relation:
         alias = self._alias()
-        kinds = self._random.sample(list(TYPES), 6)
-        where = self._filter(table) if self._random.random() < 0.65 else ""
+        kinds = self._random.sample(list(TYPES), 7)
+        where = self._filter(table) if self._random.random() < 0.5 else ""
         listed = ", ".join(f"{kind} as {alias}_{kind}" for kind in kinds)
         return Relation(f"select {listed} from {table.name}{where}", {f"{alias}_{kind}": kind for kind in kinds})
 
     def _filter(self, table: RandomTable) -> str:
         kind = self._random.choice([k for k in TYPES if k != "b"])
-        width = max(1, table.span // self._random.choice((3, 8, 20)))
-        start = self._random.randrange(table.span)
+        width = max(1, table.span // self._random.choice((2, 4, 12)))
+        start = max(0, self._focus - self._random.randrange(width + 1))
         low, high = literal(self._random, kind, start), literal(self._random, kind, start + width)
+        other = self._random.choice(self._tables[1:])
         match self._random.randrange(8):
             case 0:
-                return f" where {kind} = {low}"
+                return f" where {kind} = {literal(self._random, kind, self._focus)}"
             case 1:
-                return f" where {kind} in ({low}, {high})"
+                return f" where {kind} in ({low}, {high}, {literal(self._random, kind, self._focus)})"
             case 2:
                 return f" where {kind} is null or {kind} < {high}"
             case 3:
-                other = self._random.choice(self._tables[1:])
-                return f" where i >= (select max(i) - {width} from {other.name} where i < {start + width})"
+                return f" where i >= (select max(i) - {width} from {other.name} where i <= {self._focus})"
             case 4:
-                other = self._random.choice(self._tables[1:])
                 return f" where {kind} in (select {kind} from {other.name} where l between {start} and {start + width})"
-        return f" where {kind} >= {low} and {kind} < {high}"
+        return f" where {kind} >= {low} and {kind} <= {high}"
 
     def _wrapped(self, made: Relation) -> Relation:
         match self._random.randrange(12):
@@ -272,7 +272,9 @@ class RandomQuery:
         ]
         if not pairs or set(left.columns) & set(right.columns):
             return None
-        chosen = self._random.sample(pairs, min(len(pairs), self._random.choice((1, 1, 1, 2))))
+        alike = [(a, b) for a, b in pairs if left.columns[a] == right.columns[b]]
+        pool = alike if alike and self._random.random() < 0.8 else pairs
+        chosen = self._random.sample(pool, min(len(pool), self._random.choice((1, 1, 1, 2))))
         operators = [self._operator() for _ in chosen]
         if not {"=", "<=>"} & set(operators):
             if self._growth > 1:

@@ -46,18 +46,23 @@ public class TailReader {
     }
 
     public Object call() {
-      FSDataInputStream in = null;
       try {
-        Path file = new Path(path);
-        in = file.getFileSystem(configuration).open(file);
-        byte[] tail = new byte[count];
-        in.readFully(size - count, tail);
-        return java.util.Base64.getEncoder().encodeToString(tail);
+        return read();
       } catch (Exception unreadable) {
         return null;
-      } finally {
-        try { if (in != null) in.close(); } catch (Exception ignored) { }
       }
+    }
+
+    private String read() throws Exception {
+      Path file = new Path(path);
+      byte[] tail = new byte[count];
+      FSDataInputStream in = file.getFileSystem(configuration).open(file);
+      try {
+        in.readFully(size - count, tail);
+      } finally {
+        in.close();
+      }
+      return java.util.Base64.getEncoder().encodeToString(tail);
     }
   }
 }

@@ -26,7 +26,7 @@ def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
         needs = {build: _needed(build, filters, nodes) & waiting for build in waiting}
         ready = {build for build in waiting if not needs[build]}
         if not ready:
-            costliest = max(waiting, key=lambda build: (_bytes(nodes[build]), build))
+            costliest = max(_in_a_circle(needs), key=lambda build: (_bytes(nodes[build]), build))
             _drop(filters, costliest, "waits in a circle with other filters, and its build side is the costliest")
             waiting.discard(costliest)
             continue
@@ -37,6 +37,19 @@ def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
         done |= ready
         wave += 1
     return replace(plan, filters=tuple(filters.values()))
+
+
+def _in_a_circle(needs: dict[int, set[int]]) -> set[int]:
+    """Return the builds that wait for themselves in the end; others only wait behind them."""
+    found = set()
+    for start in needs:
+        reached, ahead = set(), set(needs[start])
+        while ahead:
+            reached |= ahead
+            ahead = {further for build in ahead for further in needs[build]} - reached
+        if start in reached:
+            found.add(start)
+    return found
 
 
 def _needed(build: int, filters: dict[str, PlannedFilter], nodes: dict[int, Node]) -> set[int]:

@@ -1,0 +1,141 @@
+"""What goes between Python and the JVM: replies of any size, ends of files, classes that are compiled once."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headgate
+from headgate.catalyst import Query, SparkBridge, read_plan
+from headgate.catalyst.bridge import _handed_over
+from headgate.catalyst.compiler import compiled, java_sources
+from headgate.collect import BuildRequest
+from headgate.collect.builds import collect_builds
+from headgate.domain import Kind, Limits
+from headgate.tables import read_local_tails
+
+
+@pytest.mark.parametrize(("body", "how"), [(b"", "packed"), (b"x" * 5000, "packed"), (b"x" * 200_000, "packed")])
+def test_small_replies_are_packed_into_the_reply(bridge: SparkBridge, spark: SparkSession, body: bytes, how: str) -> None:
+    """What compresses into one socket buffer comes in the reply itself."""
+    reply = str(compiled(spark.sparkContext).call("Handover", "of", bytearray(body)))
+
+    assert reply.startswith(f"{how}:")
+    assert len(reply) < 6100
+    assert _handed_over(reply) == body
+
+
+@pytest.mark.parametrize("body", [os.urandom(6000), b"x" * 400_000, os.urandom(1_000_000)], ids=["noise", "long", "both"])
+def test_large_replies_go_through_a_file_that_is_removed(bridge: SparkBridge, spark: SparkSession, body: bytes) -> None:
+    """What does not fit is read from a file, which is gone afterwards."""
+    reply = str(compiled(spark.sparkContext).call("Handover", "of", bytearray(body)))
+    path = Path(reply.removeprefix("file:"))
+
+    assert path.stat().st_size == len(body)
+    assert _handed_over(reply) == body
+    assert not path.exists()
+
+
+def test_the_file_is_removed_when_it_cannot_be_read(tmp_path: Path) -> None:
+    """A reply whose file is gone is an error, and nothing is left behind."""
+    with pytest.raises(FileNotFoundError):
+        _handed_over(f"file:{tmp_path / 'gone.bin'}")
+
+
+def test_a_listing_of_thousands_of_files(bridge: SparkBridge, spark: SparkSession, pair: Path, tmp_path: Path) -> None:
+    """The files of a large table come back whole and in order of their numbers, and the file between is removed."""
+    source = next((pair / "cat_dim").glob("*.parquet"))
+    for number in range(3000):
+        (tmp_path / f"part-{number:05d}.parquet").hardlink_to(source)
+    query = bridge.query_of(spark.read.parquet(str(tmp_path)))
+    root, _ = read_plan(query.read())
+    scan = next(node.id for node in root.walk() if not node.children)
+    reply = query._context.listFiles(scan)
+
+    assert reply.startswith("file:")
+    listed = json.loads(_handed_over(reply))["files"]
+    assert not Path(reply.removeprefix("file:")).exists()
+    assert {Path(path).name for _, path, _, _ in listed} == {file.name for file in tmp_path.iterdir()}
+    assert {size for _, _, size, _ in listed} == {source.stat().st_size}
+    assert json.loads(query.list_files(scan))["files"] == listed
+
+
+def test_a_large_set_of_keys(bridge: SparkBridge, spark: SparkSession) -> None:
+    """A hundred thousand scattered keys come back from a build, every one."""
+    query = bridge.query_of(spark.range(0, 100_000, 1, 2).selectExpr("id * id + 5000000000 as id"))
+    read_plan(query.read())
+    request = BuildRequest(0, (0,), (0,), ("bigint",), 0)
+    (result,) = collect_builds(query, [request], Limits(max_distinct=100_000))
+
+    assert result.domains[0].kind is Kind.SET
+    assert result.domains[0].listed() == [i * i + 5_000_000_000 for i in range(100_000)]
+
+
+def test_a_large_plan(bridge: SparkBridge, spark: SparkSession) -> None:
+    """A plan of hundreds of columns is read whole."""
+    columns = [f"id + {i} as a_rather_long_name_for_column_{i}" for i in range(800)]
+    root, _ = read_plan(bridge.query_of(spark.range(5).selectExpr(*columns)).read())
+
+    assert [column.name for column in root.output] == [f"a_rather_long_name_for_column_{i}" for i in range(800)]
+
+
+@pytest.fixture
+def query(bridge: SparkBridge, spark: SparkSession, pair: Path) -> Query:
+    return bridge.query_of(spark.table("cat_fact"))
+
+
+def test_tails_through_hadoop_are_those_of_local_files(query: Query, pair: Path, tmp_path: Path) -> None:
+    """Spark's file systems give the same bytes as reading the files here, for odd names and small files too."""
+    odd = tmp_path / "a folder" / "k=ä%20+é"
+    odd.mkdir(parents=True)
+    (odd / "one byte").write_bytes(b"x")
+    (odd / "noise").write_bytes(os.urandom(100_000))
+    files = [*sorted((pair / "cat_fact").glob("*.parquet")), *sorted(odd.iterdir())]
+    wanted = [(f"file:{file}", file.stat().st_size, min(file.stat().st_size, n)) for file in files for n in (1, 8, 70_000)]
+
+    found = query.read_tails(wanted)
+    assert None not in found
+    assert found == read_local_tails(wanted)
+
+
+def test_tails_that_cannot_be_read_are_none(query: Query, tmp_path: Path) -> None:
+    """A file that is gone or shorter than listed gives None in both readers, and the others are read all the same."""
+    good = tmp_path / "good"
+    good.write_bytes(b"0123456789")
+    wanted = [(f"file:{tmp_path}/gone", 10, 5), (f"file:{good}", 20, 5), (f"file:{good}", 10, 5)]
+
+    assert query.read_tails(wanted) == read_local_tails(wanted) == [None, None, b"56789"]
+
+
+def test_no_tails(query: Query) -> None:
+    """Nothing asked, nothing read."""
+    assert query.read_tails([]) == []
+
+
+def test_classes_are_compiled_once_for_a_context(spark: SparkSession, pair: Path) -> None:
+    """Threads and sessions of one context share the classes; one jar is sent to the executors."""
+    context = spark.sparkContext
+    first = compiled(context)
+    with ThreadPoolExecutor(4) as pool:
+        assert {id(found) for found in pool.map(lambda _: compiled(context), range(8))} == {id(first)}
+    other = spark.newSession()
+    headgate.enable(other)
+    headgate.disable(other)
+    jars = [str(jar) for jar in str(context._jsc.sc().listJars()).split(",") if "headgate" in jar]
+
+    assert compiled(context) is first
+    assert len(jars) == 1
+    assert len([entry for entry in Path(context._temp_dir).iterdir() if entry.name.startswith("headgate-")]) == 1
+
+
+def test_the_sources_come_with_the_package() -> None:
+    """Each Java file declares the class that it is named for, in Headgate's package."""
+    sources = java_sources()
+
+    assert {"GateRule", "PlanReader", "PlanWriter", "BuildTask", "KeyCollector"} <= set(sources)
+    assert all(f"class {name}" in text and text.startswith("package headgate;") for name, text in sources.items())

@@ -1,0 +1,84 @@
+"""Executors in processes of their own read narrowed scans and test rows as the driver's own threads do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
+
+SCRIPT = Path(__file__).with_name("cluster_script.py")
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the script found on a cluster of two executors."""
+    home = tmp_path_factory.mktemp("cluster")
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_WORKER_DIR": str(home / "work"),
+    }
+    with (home / "log").open("w") as log:
+        ran = subprocess.run(
+            [sys.executable, str(SCRIPT), str(home)],
+            cwd=home,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            timeout=270,
+            check=False,
+        )
+    lines = [line for line in ran.stdout.splitlines() if line.startswith("RESULT ")]
+    assert lines, (home / "log").read_text()[-5000:]
+    found: dict[str, Any] = json.loads(lines[0].removeprefix("RESULT "))
+    return found
+
+
+def test_executors_read_narrowed_scans(told: dict[str, Any]) -> None:
+    """A scan narrowed to row groups gives the same rows on executors: they have got Headgate's classes."""
+    found = told["narrowed"]
+
+    assert found["failures"] == []
+    assert found["same"]
+    assert found["rows"] == 10
+    assert found["applied"] == ["k"]
+    assert found["files"] == [1, 6]
+    assert found["groups"] == [1, 48]
+    assert found["executors"] == 2
+
+
+def test_executors_test_rows_against_a_bitmap(told: dict[str, Any]) -> None:
+    """A row filter of a thousand keys travels to executors as a bitmap."""
+    found = told["bitmap"]
+
+    assert found["failures"] == []
+    assert found["same"]
+    assert found["rows"] == 1000
+    assert found["applied"] == ["k"]
+    assert found["bits"]
+    assert found["groups"][0] < found["groups"][1]
+
+
+def test_an_executor_that_dies_changes_no_row(told: dict[str, Any]) -> None:
+    """After kill -9 of one executor the query's tasks run again, and the rows are the same."""
+    found = told["killed"]
+
+    assert found["errors"] == []
+    assert found["was_running"]
+    assert found["one_died"]
+    assert found["same"]
+    assert found["rows"] == 1000
+    assert found["applied"] == ["k"]
+    assert found["failures"] == []

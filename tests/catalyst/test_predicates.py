@@ -1,0 +1,124 @@
+"""Domains become predicates: ranges for the Parquet reader, values or a bitmap for each row, nothing for floats."""
+
+from __future__ import annotations
+
+import base64
+from decimal import Decimal
+
+import pytest
+from pyroaring import BitMap
+
+from headgate.catalyst.predicates import range_predicate, row_predicate
+from headgate.domain import Domain
+
+
+@pytest.mark.parametrize("make", [range_predicate, row_predicate])
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_floats_have_no_predicate(make: object, kind: str) -> None:
+    """Parquet leaves NaN out of its statistics and tells zeros apart, so nothing is pushed down for floats."""
+    for domain in (Domain.of(kind, [1.5]), Domain.range(kind, 0.0, 9.0), Domain.none(kind), Domain.not_null(kind)):
+        assert make(7, domain) is None  # type: ignore[operator]
+
+
+def test_everything_and_everything_but_null() -> None:
+    """Where all matches there is nothing to test; where all but NULL does, an open range tests for NULL."""
+    assert range_predicate(7, Domain.all("int")) is None
+    assert row_predicate(7, Domain.all("int")) is None
+    assert range_predicate(7, Domain.not_null("int")) == {"column": 7, "ranges": [[None, None]]}
+    assert row_predicate(7, Domain.not_null("int")) == {"column": 7, "ranges": [[None, None]]}
+
+
+@pytest.mark.parametrize("null", [True, False])
+def test_few_values_are_listed(null: bool) -> None:
+    """Up to ten values that stand apart are given as they are, with NULL where it matches."""
+    domain = Domain.of("int", [5, 1, 9], null_allowed=null)
+    expected = {"column": 7, "values": [1, 5, 9], "null": null}
+
+    assert range_predicate(7, domain) == expected
+    assert row_predicate(7, domain) == expected
+
+
+def test_nothing_is_an_empty_list() -> None:
+    """No value matches: an empty list of values or ranges, which is false."""
+    found = row_predicate(7, Domain.none("int"))
+
+    assert found is not None
+    assert found.get("values", found.get("ranges")) == []
+    assert found["null"] is False
+
+
+@pytest.mark.parametrize("count", [10, 11, 400])
+def test_many_values_are_few_ranges_for_the_reader_and_a_list_for_rows(count: int) -> None:
+    """Above ten values the reader gets at most four ranges that cover them; each row is tested exactly."""
+    values = [i * i for i in range(2, count + 2)]
+    ranges, rows = range_predicate(7, Domain.of("int", values)), row_predicate(7, Domain.of("int", values))
+
+    assert rows == {"column": 7, "values": values, "null": False}
+    assert ranges is not None
+    if count <= 10:
+        assert ranges["values"] == values
+    else:
+        assert 1 <= len(ranges["ranges"]) <= 4
+        assert all(any(low <= value <= high for low, high in ranges["ranges"]) for value in values)
+        assert (ranges["ranges"][0][0], ranges["ranges"][-1][1]) == (values[0], values[-1])
+
+
+def test_more_than_400_whole_numbers_are_a_bitmap() -> None:
+    """The bitmap is exact, in the portable format, with smallest and largest beside it."""
+    values = list(range(0, 802, 2))
+    found = row_predicate(7, Domain.of("int", values, null_allowed=True))
+
+    assert found is not None
+    assert list(BitMap.deserialize(base64.b64decode(found["bitmap"]))) == values
+    assert (found["ranges"], found["null"], found["column"]) == ([[0, 800]], True, 7)
+
+
+def test_values_that_the_bit_test_does_not_take_are_listed() -> None:
+    """Negative numbers, dates and strings stay lists, however many they are."""
+    for domain in (
+        Domain.of("bigint", range(-401, 1, 1)),
+        Domain.of("bigint", [2**40 + 2 * i for i in range(401)]),
+        Domain.of("string", [f"s{i:04d}" for i in range(401)]),
+    ):
+        found = row_predicate(7, domain)
+        assert found is not None
+        assert "bitmap" not in found
+        assert len(found["values"]) == domain.count()
+
+
+@pytest.mark.parametrize(
+    ("domain", "ranges"),
+    [
+        (Domain.range("int", 3, 9), [[3, 9]]),
+        (Domain.range("int", 3), [[3, None]]),
+        (Domain.range("int", None, 9), [[None, 9]]),
+        (Domain.range("int", 3, 9, low_inclusive=False, high_inclusive=False), [[4, 8]]),
+        (Domain.range("int", 1, 3) | Domain.range("int", 7, 9), [[1, 3], [7, 9]]),
+        (Domain.range("string", "b", "d"), [["b", "d"]]),
+        (Domain.range("string", "b"), [["b", None]]),
+        (Domain.range("string", "b", "d", high_inclusive=False), [["b", "d"]]),
+        (Domain.range("decimal(9,2)", Decimal("1.5"), Decimal("2.25")), [["1.50", "2.25"]]),
+        (Domain.range("decimal(38,2)", Decimal("1E+20"), None), [["100000000000000000000.00", None]]),
+        (Domain.range("binary", b"\x00", b"\xff"), [["AA==", "/w=="]]),
+    ],
+)
+def test_ranges(domain: Domain, ranges: list[list[object]]) -> None:
+    """Ends are literals in Spark's own form, included; an open end is null."""
+    for make in (range_predicate, row_predicate):
+        assert make(7, domain) == {"column": 7, "ranges": ranges, "null": False}
+
+
+@pytest.mark.parametrize(
+    ("domain", "values"),
+    [
+        (Domain.of("boolean", [True]), [True]),
+        (Domain.of("decimal(9,2)", [Decimal("-0.5")]), ["-0.50"]),
+        (Domain.of("decimal(38,0)", [Decimal(10) ** 30]), ["1" + "0" * 30]),
+        (Domain.of("binary", [b"\xff"]), ["/w=="]),
+        (Domain.of("string", ["ä"]), ["ä"]),
+        (Domain.of("date", [19723]), [19723]),
+    ],
+)
+def test_literals(domain: Domain, values: list[object]) -> None:
+    """Values are written as the Java side reads them: decimals as plain text, binary as base64, dates as days."""
+    assert row_predicate(7, domain) == {"column": 7, "values": values, "null": False}
