@@ -57,7 +57,13 @@ def make_tables(home: Path, progress: Progress) -> None:
     day = np.datetime64("2020-01-01") + np.arange(DAYS)
     year, month = day.astype("datetime64[Y]").astype(int) + 1970, day.astype("datetime64[M]").astype(int) % 12 + 1
     of_year = (day - day.astype("datetime64[Y]")).astype(int)
-    days = {"day_id": np.arange(DAYS), "year": year, "month": month, "week": of_year // 7 + 1, "weekday": np.arange(DAYS) % 7}
+    days = {
+        "day_id": np.arange(DAYS),
+        "year": year,
+        "month": month,
+        "week": of_year // 7 + 1,
+        "weekday": np.arange(DAYS) % 7,
+    }
     pq.write_table(pa.table(days), home / "days.parquet")
     items = {"item_id": np.arange(ITEMS), "brand": np.arange(ITEMS) % 97, "category": np.arange(ITEMS) % 10}
     pq.write_table(pa.table(items), home / "items.parquet")
@@ -104,7 +110,17 @@ def main() -> None:
     """Make the tables, run the queries, print one table and one plan."""
     console, home = Console(width=120), Path(tempfile.mkdtemp(prefix="headgate-demo-"))
     try:
-        table = Table("query", "off s", "on s", "times", "files", "row groups", "bytes", "same answer", title="Headgate off and on")
+        table = Table(
+            "query",
+            "off s",
+            "on s",
+            "times",
+            "files",
+            "row groups",
+            "bytes",
+            "same answer",
+            title="Headgate off and on",
+        )
         with Progress(console=console, transient=True) as progress:
             make_tables(home, progress)
             task = progress.add_task("running queries", total=len(QUERIES) + 1)

@@ -1,8 +1,8 @@
 """Tables that most tests of batch queries share, as temporary views that no test redefines.
 
-    fact                                    800 rows, 8 files, 4 row groups each, clustered
-    dim                                     115 rows: every seventh key of fact
-    region -> nation -> supplier -> lineitem      a snowflake; each key is clustered in the next table
+fact                                    800 rows, 8 files, 4 row groups each, clustered
+dim                                     115 rows: every seventh key of fact
+region -> nation -> supplier -> lineitem      a snowflake; each key is clustered in the next table
 """
 
 from __future__ import annotations
@@ -40,20 +40,32 @@ def star(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_rows(home / "region", {"r_id": (whole, lambda i: i), "r_name": (pa.string(), lambda i: f"r{i}")}, range(5))
     write_rows(
         home / "nation",
-        {"n_id": (whole, lambda i: i), "n_region": (whole, lambda i: i // 5), "n_name": (pa.string(), lambda i: f"n{i}")},
+        {
+            "n_id": (whole, lambda i: i),
+            "n_region": (whole, lambda i: i // 5),
+            "n_name": (pa.string(), lambda i: f"n{i}"),
+        },
         range(25),
         files=5,
     )
     write_rows(
         home / "supplier",
-        {"s_id": (whole, lambda i: i), "s_nation": (whole, lambda i: i // 4), "s_name": (pa.string(), lambda i: f"s{i}")},
+        {
+            "s_id": (whole, lambda i: i),
+            "s_nation": (whole, lambda i: i // 4),
+            "s_name": (pa.string(), lambda i: f"s{i}"),
+        },
         range(100),
         files=5,
         groups=2,
     )
     write_rows(
         home / "lineitem",
-        {"l_supplier": (whole, lambda i: i // 10), "l_line": (whole, lambda i: i), "l_qty": (pa.int64(), lambda i: i % 7)},
+        {
+            "l_supplier": (whole, lambda i: i // 10),
+            "l_line": (whole, lambda i: i),
+            "l_qty": (pa.int64(), lambda i: i % 7),
+        },
         range(1000),
         files=10,
         groups=2,

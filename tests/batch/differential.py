@@ -144,7 +144,9 @@ def assert_narrowed(report: QueryReport, table: str, column: str | None = None) 
     scan = scan_of(report, table)
     assert_unread(scan, report)
     if column is not None:
-        assert any(f.id in scan.filters and f.column == column for f in report.filters), f"no filter on {column}\n{report}"
+        assert any(f.id in scan.filters and f.column == column for f in report.filters), (
+            f"no filter on {column}\n{report}"
+        )
     return scan
 
 

@@ -149,7 +149,9 @@ class RandomQuery:
 
     def __init__(self, random: Random, tables: list[RandomTable]) -> None:
         self._random, self._tables = random, tables
-        self._focus = random.randrange(tables[0].span)  # filters lie around one number, so that something is left to join
+        self._focus = random.randrange(
+            tables[0].span
+        )  # filters lie around one number, so that something is left to join
         self._aliases = 0
         self._growth = 1.0
 
@@ -173,7 +175,9 @@ class RandomQuery:
         if shape == "chain" and self._random.random() < 0.5:
             current = self._base(self._random.choice(self._tables[1:]))
         for _ in range(links):
-            other = self._wrapped(self._base(self._random.choice(self._tables[1:] if shape != "chain" else self._tables)))
+            other = self._wrapped(
+                self._base(self._random.choice(self._tables[1:] if shape != "chain" else self._tables))
+            )
             if shape == "snowflake" and self._random.random() < 0.6:
                 other = self._join(other, self._base(self._random.choice(self._tables[1:]))) or other
             pair = (current, other) if self._random.random() < 0.8 else (other, current)
@@ -259,7 +263,9 @@ class RandomQuery:
         for name, kind in made.columns.items():
             after = wider.get(kind, kind)
             columns[f"{alias}{name}"] = after
-            listed.append(f"cast({name} as {TYPES[after][0]}) as {alias}{name}" if after != kind else f"{name} as {alias}{name}")
+            listed.append(
+                f"cast({name} as {TYPES[after][0]}) as {alias}{name}" if after != kind else f"{name} as {alias}{name}"
+            )
         return Relation(f"select {', '.join(listed)} from ({made.sql})", columns)
 
     def _some(self, made: Relation) -> list[str]:
@@ -281,7 +287,10 @@ class RandomQuery:
                 operators[0] = "="
             else:
                 self._growth *= 15
-        clauses = [f"{a} {op} {b}" if self._random.random() < 0.5 else f"{b} {FLIPPED[op]} {a}" for (a, b), op in zip(chosen, operators, strict=True)]
+        clauses = [
+            f"{a} {op} {b}" if self._random.random() < 0.5 else f"{b} {FLIPPED[op]} {a}"
+            for (a, b), op in zip(chosen, operators, strict=True)
+        ]
         if self._random.random() < 0.1:
             a, kind = self._random.choice(list(left.columns.items()))
             clauses.append(f"{a} is not null" if kind == "b" else f"{a} >= {literal(self._random, kind, 2)}")

@@ -63,5 +63,7 @@ def write_table(folder: Path, table: pa.Table, *, files: int = 1, groups: int = 
     per_file = -(-len(table) // files) or 1
     for number in range(files):
         part = table.slice(number * per_file, per_file)
-        pq.write_table(part, folder / f"part-{number:03d}.parquet", row_group_size=-(-per_file // groups) or 1, **options)
+        pq.write_table(
+            part, folder / f"part-{number:03d}.parquet", row_group_size=-(-per_file // groups) or 1, **options
+        )
     return folder

@@ -58,7 +58,9 @@ def test_77_a_build_side_that_is_not_selective(check: Check) -> None:
 
 def test_77_a_large_build_side(spark: SparkSession, star: Path) -> None:
     """More keys than a set may hold: a bitmap of whole numbers, which still tells row groups apart."""
-    query = "select fact.k from fact join (select distinct cast(id % 250 as int) id from range(20000)) d on fact.k = d.id"
+    query = (
+        "select fact.k from fact join (select distinct cast(id % 250 as int) id from range(20000)) d on fact.k = d.id"
+    )
     report = same_rows(spark, lambda: spark.sql(query), max_distinct_values=100)
     assert filter_on(report, "k").kind == "bitmap"
     assert assert_narrowed(report, "fact").files_read == 3
@@ -130,14 +132,18 @@ def test_76_bitmaps_test_each_row(spark: SparkSession, star: Path) -> None:
 @pytest.mark.parametrize("kind", ["smallint", "int", "bigint"])
 def test_bitmaps_of_negative_and_null_keys(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     """A bit test lets no negative number in, and NULL only under `<=>`."""
-    numbers = spark.range(-200, 200).selectExpr(f"cast(if(id % 50 = 7, null, id) as {kind}) x").repartitionByRange(4, "x")
+    numbers = (
+        spark.range(-200, 200).selectExpr(f"cast(if(id % 50 = 7, null, id) as {kind}) x").repartitionByRange(4, "x")
+    )
     numbers.write.parquet(str(tmp_path / "p"))
     for op in ("=", "<=>"):
         query = (
             f"select x, y from (select x, count(*) c from {{p}} group by x) "
             f"join (select cast(if(id = 5, null, id) as {kind}) y from range(100)) on x {op} y"
         )
-        report = same_rows(spark, lambda q=query: spark.sql(q, p=spark.read.parquet(str(tmp_path / "p"))), max_distinct_values=10)
+        report = same_rows(
+            spark, lambda q=query: spark.sql(q, p=spark.read.parquet(str(tmp_path / "p"))), max_distinct_values=10
+        )
         assert filter_on(report, "x").kind == "bitmap"
 
 
@@ -172,7 +178,9 @@ def test_76_a_build_side_bucketed_by_its_key(spark: SparkSession, star: Path) ->
     try:
         for threshold in ("10MB", "-1"):
             with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold):
-                report = same_rows(spark, lambda: spark.sql("select * from fact join dim_buckets d on k = id where grp = 3"))
+                report = same_rows(
+                    spark, lambda: spark.sql("select * from fact join dim_buckets d on k = id where grp = 3")
+                )
             assert_narrowed(report, "fact", "k")
     finally:
         spark.sql("drop table dim_buckets")
@@ -242,7 +250,9 @@ def test_a_jdbc_build_side_has_no_filter(spark: SparkSession, star: Path) -> Non
     """A database may answer otherwise the second time: no filter, and the reason names JDBC."""
     url = "jdbc:derby:memory:headgate;create=true"
     spark.sql(f"select id from {FEW}").write.jdbc(url, "few", mode="overwrite")
-    report = same_rows(spark, lambda: spark.sql("select fact.k from fact join {d} d on fact.k = d.id", d=spark.read.jdbc(url, "few")))
+    report = same_rows(
+        spark, lambda: spark.sql("select fact.k from fact join {d} d on fact.k = d.id", d=spark.read.jdbc(url, "few"))
+    )
     assert_unfiltered(report, "build side reads JDBC: not stable")
 
 
@@ -258,7 +268,10 @@ def test_an_unstable_subquery_in_a_build_side(spark: SparkSession, star: Path, t
 
     def query() -> DataFrame:
         moving = spark.createDataFrame(spark.sparkContext.parallelize([0], 1).map(number_of_this_run), "g int")
-        return spark.sql("select fact.k from fact join (select id from dim where grp = (select max(g) from {m})) d on k = id", m=moving)
+        return spark.sql(
+            "select fact.k from fact join (select id from dim where grp = (select max(g) from {m})) d on k = id",
+            m=moving,
+        )
 
     with settings(spark, spark_sql_autoBroadcastJoinThreshold="-1"), enabled(spark):
         assert query().count() == 5

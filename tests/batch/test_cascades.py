@@ -36,7 +36,9 @@ NESTED = (
 )
 
 
-@pytest.mark.parametrize("query", [LEFT_DEEP, BUSHY, RIGHT_DEEP, NESTED], ids=["left-deep", "bushy", "right-deep", "nested"])
+@pytest.mark.parametrize(
+    "query", [LEFT_DEEP, BUSHY, RIGHT_DEEP, NESTED], ids=["left-deep", "bushy", "right-deep", "nested"]
+)
 def test_86_a_chain_of_filters(check: Check, query: str) -> None:
     """One region of five is one fifth of the nations, of the suppliers and of the line items, in every shape of the plan."""
     report = check(query)
@@ -92,7 +94,11 @@ def test_86_a_circle_of_joins_ends(check: Check) -> None:
 
 def test_86_two_chains_meet_in_one_scan(check: Check) -> None:
     """A snowflake with two branches: both narrow the scan they meet in."""
-    report = check(LEFT_DEEP.replace(" join supplier on", " join (select id from dim where grp = 3) d on l_line = d.id join supplier on", 1))
+    report = check(
+        LEFT_DEEP.replace(
+            " join supplier on", " join (select id from dim where grp = 3) d on l_line = d.id join supplier on", 1
+        )
+    )
     scan = assert_narrowed(report, "lineitem", "l_supplier")
     assert len(scan.filters) == 2
 

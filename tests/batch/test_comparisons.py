@@ -10,9 +10,7 @@ TWO = "(values (210), (245)) d(id)"
 WITH_NULL = "(values (210), (245), (null)) d(id)"
 
 
-@pytest.mark.parametrize(
-    ("op", "files"), [("=", 1), ("<=>", 1), ("<", 3), ("<=", 3), (">", 6), (">=", 6)]
-)
+@pytest.mark.parametrize(("op", "files"), [("=", 1), ("<=>", 1), ("<", 3), ("<=", 3), (">", 6), (">=", 6)])
 def test_84_every_comparison_operator(check: Check, op: str, files: int) -> None:
     """Each operator leaves exactly the files that some build value can reach."""
     report = check(f"select fact.k, d.id from fact join {TWO} on fact.k {op} d.id")
@@ -191,5 +189,7 @@ def test_computed_columns_have_no_filter(check: Check) -> None:
 
 def test_a_computed_build_column_may_be_a_column_of_the_build_side(check: Check) -> None:
     """An expression that the build side itself computes under a name is a build column like any other."""
-    report = check("select fact.k from fact join (select distinct id * 2 as twice from dim where grp = 3) d on fact.k = d.twice")
+    report = check(
+        "select fact.k from fact join (select distinct id * 2 as twice from dim where grp = 3) d on fact.k = d.twice"
+    )
     assert_narrowed(report, "fact", "k")

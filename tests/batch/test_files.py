@@ -35,7 +35,9 @@ FEW = "(select * from dim where grp = 3)"
 def joined(spark: SparkSession, probe: DataFrame, column: str, *values: str, op: str = "=") -> DataFrame:
     """Join a table with a list of SQL values."""
     listed = ", ".join(f"({value})" for value in values)
-    return spark.sql(f"select p.*, d.x as joined_to from {{p}} p join (values {listed}) d(x) on p.{column} {op} d.x", p=probe)
+    return spark.sql(
+        f"select p.*, d.x as joined_to from {{p}} p join (values {listed}) d(x) on p.{column} {op} d.x", p=probe
+    )
 
 
 def numbered(folder: Path, *, files: int = 4, rows: int = 40, groups: int = 2, **options: Any) -> Path:
@@ -62,7 +64,9 @@ def numbered(folder: Path, *, files: int = 4, rows: int = 40, groups: int = 2, *
     ],
     ids=["int", "bigint", "percent", "slash", "date", "timestamp", "decimal", "boolean", "double"],
 )
-def test_partition_columns_of_every_type(spark: SparkSession, tmp_path: Path, kind: str, values: list[Any], wanted: str) -> None:
+def test_partition_columns_of_every_type(
+    spark: SparkSession, tmp_path: Path, kind: str, values: list[Any], wanted: str
+) -> None:
     """Partition values are read from paths as Spark reads them, whatever characters they hold; NULL has its own folder."""
     rows = [(value, i) for i, value in enumerate(values) for _ in range(3)]
     spark.createDataFrame(rows, f"p {kind}, v int").write.partitionBy("p").parquet(str(tmp_path / "t"))
@@ -103,7 +107,9 @@ def test_partition_and_file_columns_together(spark: SparkSession, star: Path, tm
     spark.table("fact").selectExpr("k", "num", "k div 100 as p").write.partitionBy("p").parquet(str(tmp_path / "t"))
     probe = spark.read.parquet(str(tmp_path / "t"))
     build = "(values (2, 210), (2, 610), (3, 310), (7, 1)) d(g, id)"
-    report = same_rows(spark, lambda: spark.sql(f"select t.k from {{t}} t join {build} on t.p = d.g and t.k = d.id", t=probe))
+    report = same_rows(
+        spark, lambda: spark.sql(f"select t.k from {{t}} t join {build} on t.p = d.g and t.k = d.id", t=probe)
+    )
     assert assert_narrowed(report, "t").files_read == 2
 
 
@@ -164,7 +170,9 @@ def test_bucketed_tables(spark: SparkSession, star: Path, threshold: str) -> Non
 # --- names ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["with space", "100%", "%20", "a%20b", "ünï", "日本", "a#b", "a?b", "a+b&c", "it's", "{x}", "[x]"])
+@pytest.mark.parametrize(
+    "name", ["with space", "100%", "%20", "a%20b", "ünï", "日本", "a#b", "a?b", "a+b&c", "it's", "{x}", "[x]"]
+)
 def test_folders_with_odd_names(spark: SparkSession, tmp_path: Path, name: str) -> None:
     """Paths are taken as they are: spaces, percent signs and other characters need no care from the user."""
     numbered(tmp_path / name)
@@ -184,7 +192,11 @@ def test_files_with_odd_names(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "t"
     folder.mkdir()
     for i, name in enumerate(("a b", "a%20b", "a%2520b", "a+b")):
-        pq.write_table(pa.table({"x": pa.array(range(i * 10, i * 10 + 10), pa.int32())}), folder / f"{name}.parquet", row_group_size=5)
+        pq.write_table(
+            pa.table({"x": pa.array(range(i * 10, i * 10 + 10), pa.int32())}),
+            folder / f"{name}.parquet",
+            row_group_size=5,
+        )
     for i in range(4):
         ran = compare(spark, lambda i=i: joined(spark, spark.read.parquet(str(folder)), "x", str(i * 10 + 7)))
         assert [(s.files_read, s.row_groups_read) for s in ran.report.scans] == [(1, 1)]
@@ -268,12 +280,15 @@ def test_files_with_columns_in_another_order(spark: SparkSession, tmp_path: Path
     """Columns are found by name, wherever they stand."""
     numbered(tmp_path / "t", files=4)
     pq.write_table(
-        pa.table({"t": ["z"] * 3, "more": [1] * 3, "x": pa.array([5, 100, 101], pa.int32())}), tmp_path / "t" / "z.parquet"
+        pa.table({"t": ["z"] * 3, "more": [1] * 3, "x": pa.array([5, 100, 101], pa.int32())}),
+        tmp_path / "t" / "z.parquet",
     )
     probe = spark.read.schema("x int, t string").parquet(str(tmp_path / "t"))
     report = same_rows(spark, lambda: joined(spark, probe, "x", "101"))
     assert assert_narrowed(report, "t", "x").files_read == 1
-    same_rows(spark, lambda: joined(spark, spark.read.option("mergeSchema", "true").parquet(str(tmp_path / "t")), "x", "5"))
+    same_rows(
+        spark, lambda: joined(spark, spark.read.option("mergeSchema", "true").parquet(str(tmp_path / "t")), "x", "5")
+    )
 
 
 @pytest.mark.parametrize(
@@ -291,9 +306,15 @@ def test_files_with_columns_in_another_order(spark: SparkSession, tmp_path: Path
     ],
     ids=str,
 )
-def test_files_of_another_type_than_the_table(spark: SparkSession, tmp_path: Path, stored: pa.DataType, read: str, wanted: str) -> None:
+def test_files_of_another_type_than_the_table(
+    spark: SparkSession, tmp_path: Path, stored: pa.DataType, read: str, wanted: str
+) -> None:
     """A file that holds a narrower type than it is read as gives the same rows; what is not understood is kept."""
-    values = pa.array(range(40), pa.int32()).cast(pa.decimal128(38, 0) if pa.types.is_decimal(stored) else stored).cast(stored)
+    values = (
+        pa.array(range(40), pa.int32())
+        .cast(pa.decimal128(38, 0) if pa.types.is_decimal(stored) else stored)
+        .cast(stored)
+    )
     write_table(tmp_path / "t", pa.table({"x": values}), files=4)
     probe = spark.read.schema(f"x {read}").parquet(str(tmp_path / "t"))
     same_rows(spark, lambda: joined(spark, probe, "x", wanted))
@@ -412,7 +433,11 @@ def test_several_folders_and_globs(spark: SparkSession, tmp_path: Path) -> None:
 def test_files_without_statistics_are_kept(spark: SparkSession, tmp_path: Path) -> None:
     """Where nothing is known of a column, its files are read; files with statistics beside them are narrowed."""
     numbered(tmp_path / "t", files=4)
-    pq.write_table(pa.table({"x": pa.array([5, 500], pa.int32()), "t": ["a", "b"]}), tmp_path / "t" / "z.parquet", write_statistics=False)
+    pq.write_table(
+        pa.table({"x": pa.array([5, 500], pa.int32()), "t": ["a", "b"]}),
+        tmp_path / "t" / "z.parquet",
+        write_statistics=False,
+    )
     ran = compare(spark, lambda: joined(spark, spark.read.parquet(str(tmp_path / "t")), "x", "5"))
     assert assert_narrowed(ran.report, "t", "x").files_read == 2
     assert len(ran.rows) == 2
@@ -420,7 +445,9 @@ def test_files_without_statistics_are_kept(spark: SparkSession, tmp_path: Path) 
 
 def test_files_with_long_footers(spark: SparkSession, tmp_path: Path) -> None:
     """A footer longer than the first read is read again in full."""
-    table = pa.table({"x": pa.array(range(4000), pa.int32()), **{f"c{i}": pa.array([i] * 4000, pa.int32()) for i in range(5)}})
+    table = pa.table(
+        {"x": pa.array(range(4000), pa.int32()), **{f"c{i}": pa.array([i] * 4000, pa.int32()) for i in range(5)}}
+    )
     write_table(tmp_path / "t", table, files=2, groups=400)
     assert pq.read_metadata(tmp_path / "t" / "part-000.parquet").serialized_size > 64 * 1024
     report = same_rows(spark, lambda: joined(spark, spark.read.parquet(str(tmp_path / "t")), "x", "1234"))
@@ -453,7 +480,11 @@ def test_all_data_pages_and_dictionaries(spark: SparkSession, tmp_path: Path) ->
 def test_the_first_column_is_nested_or_empty(spark: SparkSession, tmp_path: Path) -> None:
     """Where a row group begins is found by its first column, whatever that is."""
     table = pa.table(
-        {"first": pa.array([None] * 40, pa.list_(pa.int32())), "x": pa.array(range(40), pa.int32()), "t": [f"t{i}" for i in range(40)]}
+        {
+            "first": pa.array([None] * 40, pa.list_(pa.int32())),
+            "x": pa.array(range(40), pa.int32()),
+            "t": [f"t{i}" for i in range(40)],
+        }
     )
     write_table(tmp_path / "t", table, files=2, groups=4)
     report = same_rows(spark, lambda: joined(spark, spark.read.parquet(str(tmp_path / "t")), "x", "5", "26"))
@@ -474,7 +505,11 @@ def test_empty_files(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_table_of_empty_files_only(spark: SparkSession, tmp_path: Path) -> None:
     """A table without a row joins to nothing."""
     numbered(tmp_path / "t", files=2, rows=0)
-    same_rows(spark, lambda: joined(spark, spark.read.schema("x int").parquet(str(tmp_path / "t")), "x", "5"), may_be_empty=True)
+    same_rows(
+        spark,
+        lambda: joined(spark, spark.read.schema("x int").parquet(str(tmp_path / "t")), "x", "5"),
+        may_be_empty=True,
+    )
 
 
 def test_a_folder_without_files(spark: SparkSession, tmp_path: Path) -> None:

@@ -42,7 +42,9 @@ def test_63_an_order_on_the_key(check: Check) -> None:
 
 def test_an_aggregate_is_filtered_on_its_keys(check: Check) -> None:
     """A group is dropped or kept as a whole, so a filter on a grouping key goes below."""
-    report = check(f"select f.k, f.c from (select k, count(*) c, sum(num) t from fact group by k) f join {FEW} d on f.k = d.id")
+    report = check(
+        f"select f.k, f.c from (select k, count(*) c, sum(num) t from fact group by k) f join {FEW} d on f.k = d.id"
+    )
     assert_narrowed(report, "fact", "k")
 
 
@@ -60,7 +62,9 @@ def test_an_aggregate_without_keys(check: Check) -> None:
 
 def test_rollup_is_not_filtered_on_its_keys(check: Check) -> None:
     """ROLLUP makes rows with NULL keys out of all rows: the grand total must not change."""
-    report = check(f"select f.k, f.c from (select k, count(*) c from fact group by rollup (k)) f join {FEW} d on f.k <=> d.id")
+    report = check(
+        f"select f.k, f.c from (select k, count(*) c from fact group by rollup (k)) f join {FEW} d on f.k <=> d.id"
+    )
     assert_whole(report, "fact")
 
 
@@ -76,7 +80,9 @@ def test_drop_duplicates_is_filtered_on_its_keys_only(spark: SparkSession, star:
     report = same_rows(spark, lambda: fact.dropDuplicates(["k"]).join(few, fact.k == few.id).select("k", "num"))
     assert_narrowed(report, "fact", "k")
     report = same_rows(
-        spark, lambda: fact.dropDuplicates(["late"]).join(few, fact.k == few.id).select("late").where("1 = 1"), may_be_empty=True
+        spark,
+        lambda: fact.dropDuplicates(["late"]).join(few, fact.k == few.id).select("late").where("1 = 1"),
+        may_be_empty=True,
     )
     assert_whole(report, "fact")
 
@@ -99,7 +105,9 @@ def test_a_window_is_not_filtered_on_other_columns(check: Check) -> None:
 
 def test_a_window_without_partitions_is_not_filtered(check: Check) -> None:
     """One partition of everything: no column of it may be filtered."""
-    report = check(f"select f.k, f.t from (select k, sum(k) over (order by k) t from fact) f join {FEW} d on f.k = d.id")
+    report = check(
+        f"select f.k, f.t from (select k, sum(k) over (order by k) t from fact) f join {FEW} d on f.k = d.id"
+    )
     assert_unfiltered(report, "not a partition key")
 
 
@@ -135,7 +143,9 @@ def test_a_union_with_one_branch_that_stops(check: Check) -> None:
 
 def test_union_distinct(check: Check) -> None:
     """UNION without ALL is a union under a DISTINCT."""
-    report = check(f"select u.x from (select k as x from fact union select l_line from lineitem) u join {FEW} d on u.x = d.id")
+    report = check(
+        f"select u.x from (select k as x from fact union select l_line from lineitem) u join {FEW} d on u.x = d.id"
+    )
     assert_narrowed(report, "fact", "k")
 
 
@@ -163,7 +173,10 @@ def test_a_limit_on_the_build_side_is_run_once(check: Check) -> None:
 def test_a_limit_without_an_order_on_the_build_side(spark: SparkSession, star: Path) -> None:
     """Rows of a LIMIT without an order agree with the filter that was made of them."""
     ran = compare(
-        spark, lambda: spark.sql("select count(*) c from fact f join (select id from dim where id < 50 limit 3) d on f.k = d.id")
+        spark,
+        lambda: spark.sql(
+            "select count(*) c from fact f join (select id from dim where id < 50 limit 3) d on f.k = d.id"
+        ),
     )
     assert ran.rows == [(3,)]
     assert_narrowed(ran.report, "fact", "k")
@@ -221,7 +234,9 @@ def test_66_semi_and_anti_joins_below(check: Check) -> None:
 
 def test_64_uncorrelated_scalar_subqueries(spark: SparkSession, star: Path) -> None:
     """A scalar subquery in the build side is part of the build; one with a join of its own has its own filters."""
-    query = "select k from fact join (select id from dim where grp = (select max(r_id) - 1 from region)) d on fact.k = d.id"
+    query = (
+        "select k from fact join (select id from dim where grp = (select max(r_id) - 1 from region)) d on fact.k = d.id"
+    )
     assert_narrowed(same_rows(spark, lambda: spark.sql(query)), "fact", "k")
     query = f"select id from dim where id = (select max(k) from fact join {FEW} d on fact.k = d.id)"
     ran = compare(spark, lambda: spark.sql(query))
@@ -230,7 +245,9 @@ def test_64_uncorrelated_scalar_subqueries(spark: SparkSession, star: Path) -> N
 
 def test_64_a_scalar_subquery_on_the_probe_side(check: Check) -> None:
     """A scalar subquery that filters the probe side stays where it is."""
-    report = check(f"select k from fact join {FEW} d on fact.k = d.id where fact.spread > (select avg(l_qty) from lineitem)")
+    report = check(
+        f"select k from fact join {FEW} d on fact.k = d.id where fact.spread > (select avg(l_qty) from lineitem)"
+    )
     assert_narrowed(report, "fact", "k")
 
 
@@ -256,7 +273,9 @@ def test_72_no_filter_goes_to_its_own_build_side(check: Check) -> None:
 
 def test_self_join(check: Check) -> None:
     """Two scans of one table are two scans: the narrowed one and the built one do not mix."""
-    report = check("select a.k, b.k, b.num from fact a join (select * from fact where spread between 10 and 12) b on a.k = b.k")
+    report = check(
+        "select a.k, b.k, b.num from fact a join (select * from fact where spread between 10 and 12) b on a.k = b.k"
+    )
     assert [scan.files_read for scan in report.scans if scan.filters] == [3]
 
 
@@ -283,7 +302,9 @@ def test_two_narrowed_scans_of_one_file(spark: SparkSession, star: Path, rows: s
 
 def test_a_cte_used_on_both_sides(check: Check) -> None:
     """A CTE that both sides of a join read is read by each for itself."""
-    report = check("with c as (select k, spread, num from fact where num >= 0) select a.k, b.num from c a join (select * from c where spread < 3) b on a.k = b.k")
+    report = check(
+        "with c as (select k, spread, num from fact where num >= 0) select a.k, b.num from c a join (select * from c where spread < 3) b on a.k = b.k"
+    )
     assert [scan.files_read for scan in report.scans if scan.filters] == [3]
 
 
@@ -297,7 +318,9 @@ def test_a_cte_that_is_not_deterministic(spark: SparkSession, star: Path) -> Non
 def test_views(spark: SparkSession, check: Check) -> None:
     """A view is its query."""
     spark.sql("create or replace temp view narrow_dim as select id as dim_key from dim where grp = 3")
-    spark.sql("create or replace temp view wide_fact as select k as fact_key, num from fact union all select l_line, 1.5 from lineitem")
+    spark.sql(
+        "create or replace temp view wide_fact as select k as fact_key, num from fact union all select l_line, 1.5 from lineitem"
+    )
     report = check("select * from wide_fact join narrow_dim on fact_key = dim_key")
     assert_narrowed(report, "fact", "k")
 
@@ -331,7 +354,12 @@ def test_rand_on_the_probe_side_stops_the_filter(check: Check) -> None:
 
 def test_rand_above_the_join_does_not_matter(spark: SparkSession, star: Path) -> None:
     """rand() above the join numbers the rows that the join puts out; filters below stay."""
-    report = same_rows(spark, lambda: spark.sql(f"select k from (select fact.k, rand() r from fact join {FEW} d on fact.k = d.id) where r >= 0"))
+    report = same_rows(
+        spark,
+        lambda: spark.sql(
+            f"select k from (select fact.k, rand() r from fact join {FEW} d on fact.k = d.id) where r >= 0"
+        ),
+    )
     assert_narrowed(report, "fact", "k")
 
 
@@ -343,7 +371,9 @@ def test_rand_on_the_build_side_has_no_filter(check: Check) -> None:
 
 def test_positions_and_partitions_stop_the_filter(check: Check) -> None:
     """monotonically_increasing_id and spark_partition_id depend on where a row lies."""
-    report = check(f"select f.k, f.p from (select k, monotonically_increasing_id() p from fact) f join {FEW} d on f.k = d.id")
+    report = check(
+        f"select f.k, f.p from (select k, monotonically_increasing_id() p from fact) f join {FEW} d on f.k = d.id"
+    )
     assert_unfiltered(report, "non-deterministic")
 
 
@@ -351,18 +381,29 @@ def test_a_sample_stops_the_filter(spark: SparkSession, star: Path) -> None:
     """A sample draws by position: a filter below it would draw others."""
     few = spark.table("dim").where("grp = 3")
     report = same_rows(
-        spark, lambda: spark.table("fact").sample(fraction=0.9, seed=5).join(few, sf.col("k") == few.id).select("k"), may_be_empty=True
+        spark,
+        lambda: spark.table("fact").sample(fraction=0.9, seed=5).join(few, sf.col("k") == few.id).select("k"),
+        may_be_empty=True,
     )
     assert_unfiltered(report, "Sample")
-    report = same_rows(spark, lambda: spark.table("fact").join(spark.table("dim").sample(fraction=0.9, seed=5), sf.expr("k = id")).select("k"))
+    report = same_rows(
+        spark,
+        lambda: (
+            spark.table("fact").join(spark.table("dim").sample(fraction=0.9, seed=5), sf.expr("k = id")).select("k")
+        ),
+    )
     assert_unfiltered(report, "Sample")
 
 
 def test_a_generator_lets_filters_on_other_columns_through(check: Check) -> None:
     """LATERAL VIEW explode multiplies rows: those of a dropped row are dropped too."""
-    report = check(f"select k, x from (select * from fact lateral view explode(array(1, 2)) t as x) join {FEW} d on k = d.id")
+    report = check(
+        f"select k, x from (select * from fact lateral view explode(array(1, 2)) t as x) join {FEW} d on k = d.id"
+    )
     assert_narrowed(report, "fact", "k")
-    report = check("select k, x from (select * from fact lateral view explode(array(k, 5)) t as x) join (values (5)) d(id) on x = d.id")
+    report = check(
+        "select k, x from (select * from fact lateral view explode(array(k, 5)) t as x) join (values (5)) d(id) on x = d.id"
+    )
     assert_whole(report, "fact")
 
 
@@ -377,7 +418,9 @@ def test_pivot(check: Check) -> None:
 def test_repartition_lets_filters_through(spark: SparkSession, star: Path) -> None:
     """Moving rows between tasks does not change which rows there are."""
     few = spark.table("dim").where("grp = 3")
-    report = same_rows(spark, lambda: spark.table("fact").repartition(3, "k").join(few, sf.expr("k = id")).select("k", "num"))
+    report = same_rows(
+        spark, lambda: spark.table("fact").repartition(3, "k").join(few, sf.expr("k = id")).select("k", "num")
+    )
     assert_narrowed(report, "fact", "k")
 
 
@@ -392,7 +435,9 @@ def test_python_functions_stop_the_filter(spark: SparkSession, star: Path) -> No
     """A column that a Python function computes says nothing of the file's column; a plain one beside it does not pass either."""
     twice = sf.udf(lambda x: x * 2, IntegerType())
     few = spark.table("dim").where("grp = 3")
-    report = same_rows(spark, lambda: spark.table("fact").select(twice("k").alias("x"), "k").join(few, sf.expr("x = id")))
+    report = same_rows(
+        spark, lambda: spark.table("fact").select(twice("k").alias("x"), "k").join(few, sf.expr("x = id"))
+    )
     assert_whole(report, "fact")
 
 

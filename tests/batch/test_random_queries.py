@@ -69,7 +69,10 @@ def test_random_queries(spark: SparkSession, tmp_path: Path, tally: Tally, chunk
         write_random_table(random, f"random_{i}", tmp_path / f"random_{i}", rows, span)
         for i, rows in enumerate((random.choice((60, 250)), 50, 25, 12))
     ]
-    options: dict[str, Any] = {"max_distinct_values": random.choice((10_000, 10_000, 3, 0)), "filter_rows": random.random() < 0.8}
+    options: dict[str, Any] = {
+        "max_distinct_values": random.choice((10_000, 10_000, 3, 0)),
+        "filter_rows": random.random() < 0.8,
+    }
     with ExitStack() as stack:
         stack.enter_context(settings(spark, **FEW_TASKS, **(LEAN if chunk % 5 else {})))
         stack.enter_context(settings(spark, spark_sql_autoBroadcastJoinThreshold="-1" if chunk % 3 == 1 else "10MB"))
@@ -92,7 +95,9 @@ def count(tally: Tally, expected: Any, report: QueryReport) -> None:
         tally.filtered += any(told.state == "applied" for told in report.filters)
 
 
-def complain(spark: SparkSession, gate: Gate, tables: list[RandomTable], seed: str, query: str, expected: Any, found: Any) -> None:
+def complain(
+    spark: SparkSession, gate: Gate, tables: list[RandomTable], seed: str, query: str, expected: Any, found: Any
+) -> None:
     """Fail with the seed, the query and the rows that differ."""
     report = gate.report()
     told = f"HEADGATE_SEED={seed}\n{query}\n{report}"

@@ -129,7 +129,9 @@ def test_another_session_is_not_touched(spark: SparkSession, star: Path) -> None
     """Enabling one session leaves another of the same application alone; each has its own report."""
     other = spark.newSession()
     with enabled(spark):
-        frame = other.read.parquet(str(star / "fact")).join(other.sql("select * from values (21) d(id)"), on=sf.expr("k = id"))
+        frame = other.read.parquet(str(star / "fact")).join(
+            other.sql("select * from values (21) d(id)"), on=sf.expr("k = id")
+        )
         frame.collect()
         assert files_opened(frame) == [8]
         assert "not enabled" in headgate.report(other).note
@@ -143,7 +145,9 @@ def test_two_sessions_with_their_own_settings(spark: SparkSession, star: Path) -
         with enabled(spark):
             spark.sql(QUERY).collect()
             assert_narrowed(headgate.report(spark), "fact", "k")
-            other.read.parquet(str(star / "fact")).join(other.sql("select * from values (21) d(id)"), on=sf.expr("k = id")).collect()
+            other.read.parquet(str(star / "fact")).join(
+                other.sql("select * from values (21) d(id)"), on=sf.expr("k = id")
+            ).collect()
             assert not any(scan.filters for scan in headgate.report(other).scans)
             assert_narrowed(headgate.report(spark), "fact", "k")
     finally:
@@ -202,7 +206,7 @@ def test_good_values_of_every_setting(spark: SparkSession, name: str) -> None:
     """Each setting is a keyword, a Spark setting and a thing for SET."""
     value, text = GOOD[name]
     with enabled(spark, **{snake(name): value}):
-        assert settings_of(spark)[f"spark.headgate.{name}"] .lower() == str(value).lower()
+        assert settings_of(spark)[f"spark.headgate.{name}"].lower() == str(value).lower()
         spark.conf.set(f"spark.headgate.{name}", text)
         spark.sql(f"SET spark.headgate.{name}={text}")
         assert spark.conf.get(f"spark.headgate.{name}") == text
@@ -353,7 +357,10 @@ def test_87_the_shape_of_the_report(check: Check) -> None:
 
 def test_87_every_part_has_a_filter_or_a_reason(check: Check) -> None:
     """Applied filters say where, all others say why not; the same for joins and scans."""
-    report = check(f"select fact.k from fact join {FEW} d on fact.k = d.id join supplier s on fact.spread = s.s_id", may_be_empty=True)
+    report = check(
+        f"select fact.k from fact join {FEW} d on fact.k = d.id join supplier s on fact.spread = s.s_id",
+        may_be_empty=True,
+    )
     assert all(bool(f.applied_to) != bool(f.reason) for f in report.filters)
     assert all(f.collect_ms >= 0 and f.bytes >= 0 for f in report.filters)
     assert all(bool(join.filters) or bool(join.reason) for join in report.joins)
@@ -538,7 +545,13 @@ def test_many_threads_with_one_query(spark: SparkSession, star: Path) -> None:
 def test_commands_are_left_alone(spark: SparkSession, star: Path) -> None:
     """SHOW, DESCRIBE, EXPLAIN, SET and ANALYZE work as ever."""
     with enabled(spark):
-        for command in ("show tables", "describe fact", f"explain extended {QUERY}", "set spark.sql.ansi.enabled", "show functions"):
+        for command in (
+            "show tables",
+            "describe fact",
+            f"explain extended {QUERY}",
+            "set spark.sql.ansi.enabled",
+            "show functions",
+        ):
             assert spark.sql(command).collect() is not None
         assert headgate.report(spark).failures == []
 
@@ -546,7 +559,9 @@ def test_commands_are_left_alone(spark: SparkSession, star: Path) -> None:
 def test_the_plan_text_stays_short(spark: SparkSession, star: Path) -> None:
     """A filter of thousands of values does not fill logs: the plan's text stays readable."""
     with enabled(spark):
-        frame = spark.sql("select k from fact join (select distinct cast(id % 700 as int) id from range(5000)) d on k = id")
+        frame = spark.sql(
+            "select k from fact join (select distinct cast(id % 700 as int) id from range(5000)) d on k = id"
+        )
         frame.collect()
         assert len(frame._jdf.queryExecution().toString()) < 20_000
 

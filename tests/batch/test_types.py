@@ -37,7 +37,9 @@ def test_88_keys_of_every_type(check: Check, column: str) -> None:
 def test_88_keys_of_every_type_behind_a_shuffle(spark: SparkSession, star: Path) -> None:
     """Where rows are shuffled between scan and join, each row is tested too, whatever the type of the key."""
     keys, equal = ", ".join(CLUSTERED), " and ".join(f"f.{c} = d.{c}" for c in CLUSTERED)
-    query = f"select f.k, f.c, d.key from (select {keys}, count(*) c from fact group by {keys}) f join {FEW} d on {equal}"
+    query = (
+        f"select f.k, f.c, d.key from (select {keys}, count(*) c from fact group by {keys}) f join {FEW} d on {equal}"
+    )
     ran = compare(spark, lambda: spark.sql(query))
     assert [(scan.files_read, len(scan.filters)) for scan in ran.report.scans if scan.filters] == [(3, len(CLUSTERED))]
     tested = ran.frame._jdf.queryExecution().optimizedPlan().toString()
@@ -53,7 +55,9 @@ def test_17_too_many_values_become_a_wider_kind(check: Check, most: int) -> None
     assert set(kinds) == set(CLUSTERED)
     assert "set" not in kinds.values()
     assert {kinds["k"], kinds["small"], kinds["big"], kinds["day"]} == {"bitmap"}
-    assert {kinds["num"], kinds["s"], kinds["wide"], kinds["ts"]} <= ({"ranges"} if most == 0 else {"ranges", "bitmap", "bloom"})
+    assert {kinds["num"], kinds["s"], kinds["wide"], kinds["ts"]} <= (
+        {"ranges"} if most == 0 else {"ranges", "bitmap", "bloom"}
+    )
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
@@ -78,7 +82,9 @@ def test_84_inequalities_of_every_type(check: Check, op: str) -> None:
 @pytest.mark.parametrize("column", ["real", "num"])
 def test_84_nan_is_above_every_float(check: Check, column: str) -> None:
     """`float > x` also holds for NaN, which statistics leave out: any file may hold one, so none is skipped."""
-    report = check(f"select f.k, d.key from fact f join (select k as key, * from fact where k = 310) d on f.{column} > d.{column}")
+    report = check(
+        f"select f.k, d.key from fact f join (select k as key, * from fact where k = 310) d on f.{column} > d.{column}"
+    )
     assert_unfiltered(report, "would remove nothing")
 
 
@@ -123,7 +129,8 @@ def test_80_decimals_of_two_scales(spark: SparkSession, tmp_path: Path) -> None:
     write_table(tmp_path / "p", pa.table({"a": pa.array(range(800), pa.decimal128(7, 2))}), files=8, groups=2)
     build = "(values (cast(210.0000 as decimal(10,4))), (cast(210.0001 as decimal(10,4))), (cast(650.1234 as decimal(10,4)))) d(b)"
     report = same_rows(
-        spark, lambda: spark.sql(f"select a, b from {{p}} join {build} on a = b", p=spark.read.parquet(str(tmp_path / "p")))
+        spark,
+        lambda: spark.sql(f"select a, b from {{p}} join {build} on a = b", p=spark.read.parquet(str(tmp_path / "p"))),
     )
     assert assert_narrowed(report, "p", "a").files_read == 1
 
@@ -180,7 +187,10 @@ def test_int_joined_to_string_of_the_scan_has_no_filter(spark: SparkSession, tmp
     texts = [str(i) if i % 2 else f" 0{i}" for i in range(100)]
     write_table(tmp_path / "p", pa.table({"x": texts}), files=4)
     report = same_rows(
-        spark, lambda: spark.sql("select x, id from {p} join (values (10), (11)) d(id) on x = id", p=spark.read.parquet(str(tmp_path / "p")))
+        spark,
+        lambda: spark.sql(
+            "select x, id from {p} join (values (10), (11)) d(id) on x = id", p=spark.read.parquet(str(tmp_path / "p"))
+        ),
     )
     assert_unfiltered(report, "cast with loss: string to")
 
@@ -199,7 +209,11 @@ def test_timestamp_with_and_without_zone(spark: SparkSession, check: Check) -> N
     report = check(f"select k from fact join {build} on fact.ntz = d.t")
     assert_unfiltered(report, "cast with loss")
     with settings(spark, spark_sql_session_timeZone="America/Los_Angeles"):
-        assert_narrowed(check("select k from fact join (values (timestamp'2024-01-10 00:00:00')) d(t) on fact.ts = d.t"), "fact", "ts")
+        assert_narrowed(
+            check("select k from fact join (values (timestamp'2024-01-10 00:00:00')) d(t) on fact.ts = d.t"),
+            "fact",
+            "ts",
+        )
         assert_narrowed(check(f"select k from fact join {build} on fact.ntz = d.n"), "fact", "ntz")
 
 
@@ -221,7 +235,9 @@ def test_74_a_lossy_cast_hidden_inside_a_widening_one(check: Check) -> None:
 
 def test_61_a_cast_under_a_name(check: Check) -> None:
     """A widening cast that a subquery gives a name is seen through."""
-    report = check("select x from (select cast(k as bigint) x from fact) f join (values (210L), (9999999999L)) d(id) on f.x = d.id")
+    report = check(
+        "select x from (select cast(k as bigint) x from fact) f join (values (210L), (9999999999L)) d(id) on f.x = d.id"
+    )
     assert assert_narrowed(report, "fact", "k").files_read == 1
 
 
@@ -239,7 +255,10 @@ def test_74_varchar_and_char_columns(spark: SparkSession, tmp_path: Path) -> Non
             spark.sql(f"insert into padded select concat('{i}', id % 10), concat('{i}', id % 10), id from range(10)")
         build = "(values ('12'), ('13')) d(x)"
         same_rows(spark, lambda: spark.sql(f"select c, i from padded join {build} on rpad(d.x, 5, ' ') = c"))
-        same_rows(spark, lambda: spark.sql("select a.c, a.i from padded a join (select * from padded where i = 3) b on a.c = b.c"))
+        same_rows(
+            spark,
+            lambda: spark.sql("select a.c, a.i from padded a join (select * from padded where i = 3) b on a.c = b.c"),
+        )
         report = same_rows(spark, lambda: spark.sql(f"select v, i from padded join {build} on d.x = v"))
         assert_narrowed(report, "spark_catalog.default.padded", "v")
     finally:
@@ -258,7 +277,9 @@ def test_keys_without_an_order_have_no_filter(check: Check) -> None:
     """Arrays and structs as keys are compared by Spark alone."""
     report = check("select k from fact join (values (array(210))) d(a) on array(fact.k) = d.a")
     assert_unfiltered(report, "column is computed")
-    report = check("select k from fact join (select named_struct('a', 210, 'b', 's') x) d on named_struct('a', fact.k, 'b', 's') = d.x")
+    report = check(
+        "select k from fact join (select named_struct('a', 210, 'b', 's') x) d on named_struct('a', fact.k, 'b', 's') = d.x"
+    )
     assert not [f for f in report.filters if f.state == "applied"] or report.failures == []
 
 

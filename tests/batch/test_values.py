@@ -50,13 +50,18 @@ def test_null_keys_match_nothing(check: Check) -> None:
 
 def test_a_build_side_of_nulls_only(check: Check) -> None:
     """A build key that is NULL in every row matches nothing under `=`, and nothing is read."""
-    report = check("select k from fact join (select cast(null as int) id from dim where grp = 3) d on fact.n = d.id", may_be_empty=True)
+    report = check(
+        "select k from fact join (select cast(null as int) id from dim where grp = 3) d on fact.n = d.id",
+        may_be_empty=True,
+    )
     assert not [scan for scan in report.scans if scan.files_read]
 
 
 def test_85_an_all_null_key_under_plain_equality(check: Check) -> None:
     """LEFT OUTER with an all-NULL key: no match, all rows of the left side, NULLs beside them."""
-    report = check("select d.*, fact.k from (select id, nullif(id, id) x from dim where grp = 3) d left join fact on fact.k = d.x and fact.big = d.id")
+    report = check(
+        "select d.*, fact.k from (select id, nullif(id, id) x from dim where grp = 3) d left join fact on fact.k = d.x and fact.big = d.id"
+    )
     assert_narrowed(report, "fact")
 
 
@@ -138,8 +143,12 @@ def test_floats_behind_a_shuffle(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_many_floats_behind_a_shuffle(spark: SparkSession, tmp_path: Path) -> None:
     """A long list of floats with NaN and -0.0 in it is a set test of each row, with Spark's idea of equal."""
-    write_files(tmp_path / "p", "x", pa.float64(), [[-0.0, NAN, *map(float, range(i * 40 + 1, i * 40 + 40))] for i in range(6)])
-    build = "(select cast(id as double) y from range(1, 60) union all select double('NaN') union all select double('0.0'))"
+    write_files(
+        tmp_path / "p", "x", pa.float64(), [[-0.0, NAN, *map(float, range(i * 40 + 1, i * 40 + 40))] for i in range(6)]
+    )
+    build = (
+        "(select cast(id as double) y from range(1, 60) union all select double('NaN') union all select double('0.0'))"
+    )
     query = f"select g.x, c from (select x, count(*) c from {{p}} group by x) g join {build} d on g.x = y"
     same_rows(spark, lambda: spark.sql(query, p=reader(spark, tmp_path / "p")))
 
@@ -160,9 +169,14 @@ def test_strings_that_are_not_utf8(spark: SparkSession, tmp_path: Path) -> None:
     """Bytes that are no UTF-8 text, cast to string, are keys like any others."""
     raw = [b"\xff\xfe", b"abc", b"\x80", b"\xed\xa0\x80", "é".encode()]
     write_files(tmp_path / "p", "x", pa.binary(), [[r, r + b"1"] for r in raw])
-    spark.read.parquet(str(tmp_path / "p")).selectExpr("cast(x as string) x", "row").repartition(3).write.parquet(str(tmp_path / "s"))
+    spark.read.parquet(str(tmp_path / "p")).selectExpr("cast(x as string) x", "row").repartition(3).write.parquet(
+        str(tmp_path / "s")
+    )
     build = "(select cast(t as string) y from values (x'FFFE'), (x'80'), (x'616263') d(t))"
-    report = same_rows(spark, lambda: spark.sql(f"select hex(x), row from {{p}} join {build} d on x = y", p=reader(spark, tmp_path / "s")))
+    report = same_rows(
+        spark,
+        lambda: spark.sql(f"select hex(x), row from {{p}} join {build} d on x = y", p=reader(spark, tmp_path / "s")),
+    )
     assert report.failures == []
 
 
@@ -176,8 +190,12 @@ def test_long_strings(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_binary_keys(spark: SparkSession, tmp_path: Path) -> None:
     """Binary compares as unsigned bytes."""
-    write_files(tmp_path / "p", "x", pa.binary(), [[b"\x00", b"\x01"], [b"\x7f", b"\x80"], [b"\xff", b"\xff\x00"], [b""]])
-    query = " union all ".join(f"select '{op}' op, x, y from {{p}} join (values (x'80'), (x'FF')) d(y) on x {op} y" for op in "=<>")
+    write_files(
+        tmp_path / "p", "x", pa.binary(), [[b"\x00", b"\x01"], [b"\x7f", b"\x80"], [b"\xff", b"\xff\x00"], [b""]]
+    )
+    query = " union all ".join(
+        f"select '{op}' op, x, y from {{p}} join (values (x'80'), (x'FF')) d(y) on x {op} y" for op in "=<>"
+    )
     report = same_rows(spark, lambda: spark.sql(query, p=reader(spark, tmp_path / "p")))
     assert all(scan.filters for scan in report.scans)
     query = "select g.x, c from (select x, count(*) c from {p} group by x) g join (values (x'80'), (x''), (x'FF')) d(y) on g.x = y"
@@ -192,7 +210,10 @@ def test_binary_keys(spark: SparkSession, tmp_path: Path) -> None:
         (pa.int8(), [-128, -1, 0, 1, 127]),
         (pa.decimal128(38, 0), [Decimal(-(10**37)), Decimal(-1), Decimal(0), Decimal(10**18), Decimal(10**37)]),
         (pa.decimal128(18, 18), [Decimal("-0.999999999999999999"), Decimal(0), Decimal("0.000000000000000001")]),
-        (pa.date32(), [dt.date(1, 1, 1), dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(1970, 1, 1), dt.date(9999, 12, 31)]),
+        (
+            pa.date32(),
+            [dt.date(1, 1, 1), dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(1970, 1, 1), dt.date(9999, 12, 31)],
+        ),
         (
             pa.timestamp("us", "UTC"),
             [dt.datetime(y, 1, 1, tzinfo=dt.UTC) for y in (1000, 1500, 1899, 1900, 1969, 1970, 2024, 9999)],
@@ -218,11 +239,19 @@ def test_timestamps_of_every_unit(spark: SparkSession, tmp_path: Path) -> None:
     hours = [dt.datetime(2024, 1, 1, i % 24, tzinfo=dt.UTC) for i in range(24)]
     for unit in ("ms", "us"):
         write_table(tmp_path / unit, pa.table({"t": pa.array(hours, pa.timestamp(unit, "UTC"))}), files=4)
-    write_table(tmp_path / "int96", pa.table({"t": pa.array(hours, pa.timestamp("us", "UTC"))}), files=4, use_deprecated_int96_timestamps=True)
+    write_table(
+        tmp_path / "int96",
+        pa.table({"t": pa.array(hours, pa.timestamp("us", "UTC"))}),
+        files=4,
+        use_deprecated_int96_timestamps=True,
+    )
     for name in ("ms", "us", "int96"):
         report = same_rows(
             spark,
-            lambda n=name: spark.sql("select t from {p} join (values (timestamp'2024-01-01 05:00:00')) d(x) on t = x", p=reader(spark, tmp_path / n)),
+            lambda n=name: spark.sql(
+                "select t from {p} join (values (timestamp'2024-01-01 05:00:00')) d(x) on t = x",
+                p=reader(spark, tmp_path / n),
+            ),
         )
         if name != "int96":
             assert assert_narrowed(report, name, "t").files_read == 1

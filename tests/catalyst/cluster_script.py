@@ -86,7 +86,9 @@ def both(spark: SparkSession, make: Callable[[], DataFrame]) -> dict[str, Any]:
 def narrowed(spark: SparkSession) -> dict[str, Any]:
     """A broadcast join of ten keys: the scan is narrowed to row groups."""
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10m")
-    return both(spark, lambda: spark.sql("select k, v, g from fact join (select * from dim where id < 40170) d on k = id"))
+    return both(
+        spark, lambda: spark.sql("select k, v, g from fact join (select * from dim where id < 40170) d on k = id")
+    )
 
 
 def bitmap(spark: SparkSession) -> dict[str, Any]:

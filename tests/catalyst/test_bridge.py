@@ -21,7 +21,9 @@ from headgate.tables import read_local_tails
 
 
 @pytest.mark.parametrize(("body", "how"), [(b"", "packed"), (b"x" * 5000, "packed"), (b"x" * 200_000, "packed")])
-def test_small_replies_are_packed_into_the_reply(bridge: SparkBridge, spark: SparkSession, body: bytes, how: str) -> None:
+def test_small_replies_are_packed_into_the_reply(
+    bridge: SparkBridge, spark: SparkSession, body: bytes, how: str
+) -> None:
     """What compresses into one socket buffer comes in the reply itself."""
     reply = str(compiled(spark.sparkContext).call("Handover", "of", bytearray(body)))
 
@@ -30,7 +32,9 @@ def test_small_replies_are_packed_into_the_reply(bridge: SparkBridge, spark: Spa
     assert _handed_over(reply) == body
 
 
-@pytest.mark.parametrize("body", [os.urandom(6000), b"x" * 400_000, os.urandom(1_000_000)], ids=["noise", "long", "both"])
+@pytest.mark.parametrize(
+    "body", [os.urandom(6000), b"x" * 400_000, os.urandom(1_000_000)], ids=["noise", "long", "both"]
+)
 def test_large_replies_go_through_a_file_that_is_removed(bridge: SparkBridge, spark: SparkSession, body: bytes) -> None:
     """What does not fit is read from a file, which is gone afterwards."""
     reply = str(compiled(spark.sparkContext).call("Handover", "of", bytearray(body)))
@@ -96,7 +100,9 @@ def test_tails_through_hadoop_are_those_of_local_files(query: Query, pair: Path,
     (odd / "one byte").write_bytes(b"x")
     (odd / "noise").write_bytes(os.urandom(100_000))
     files = [*sorted((pair / "cat_fact").glob("*.parquet")), *sorted(odd.iterdir())]
-    wanted = [(f"file:{file}", file.stat().st_size, min(file.stat().st_size, n)) for file in files for n in (1, 8, 70_000)]
+    wanted = [
+        (f"file:{file}", file.stat().st_size, min(file.stat().st_size, n)) for file in files for n in (1, 8, 70_000)
+    ]
 
     found = query.read_tails(wanted)
     assert None not in found
@@ -131,6 +137,17 @@ def test_classes_are_compiled_once_for_a_context(spark: SparkSession, pair: Path
     assert compiled(context) is first
     assert len(jars) == 1
     assert len([entry for entry in Path(context._temp_dir).iterdir() if entry.name.startswith("headgate-")]) == 1
+
+
+def test_the_jvm_accepts_every_compiled_class(spark: SparkSession) -> None:
+    """Each class passes the JVM's verifier, inner ones too: what is compiled is not loaded before it is used."""
+    loader, jvm = compiled(spark.sparkContext)._loader, spark.sparkContext._jvm
+    (home,) = Path(spark.sparkContext._temp_dir).glob("headgate-*")
+    names = [file.stem for file in (home / "classes" / "headgate").glob("*.class")]
+
+    assert set(java_sources()) <= set(names)
+    for name in names:
+        jvm.java.lang.Class.forName(f"headgate.{name}", True, loader)  # type: ignore[union-attr]
 
 
 def test_the_sources_come_with_the_package() -> None:

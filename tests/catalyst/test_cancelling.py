@@ -64,9 +64,10 @@ def test_cancelling_a_build_ends_the_query(spark: SparkSession, pair: Path, held
     """The query fails with the cancellation, no job is left, and the next query is filtered as ever."""
     context, tracker = spark.sparkContext, spark.sparkContext.statusTracker()
     ended: list[str] = []
+    group = f"headgate-cancelled-{how}"
 
     def run() -> None:
-        context.setJobGroup("headgate-cancelled", "a query that is cancelled")
+        context.setJobGroup(group, "a query that is cancelled")
         try:
             rows = spark.table("cat_fact").join(held.frame.where("id > 3"), sf.expr("k = id")).collect()
             ended.append(f"{len(rows)} rows")
@@ -78,11 +79,11 @@ def test_cancelling_a_build_ends_the_query(spark: SparkSession, pair: Path, held
         thread.start()
         until(lambda: held.is_running or bool(ended))
         assert ended == [], "the build did not wait"
-        (job,) = tracker.getJobIdsForGroup("headgate-cancelled")
+        (job,) = tracker.getJobIdsForGroup(group)
         assert job in tracker.getActiveJobsIds()
         assert len(gate.reports) == 0, "the query was past its build"
         canceller = threading.Thread(
-            target=context.cancelAllJobs if how == "all jobs" else lambda: context.cancelJobGroup("headgate-cancelled")
+            target=context.cancelAllJobs if how == "all jobs" else lambda: context.cancelJobGroup(group)
         )
         canceller.start()
         canceller.join()
@@ -92,9 +93,10 @@ def test_cancelling_a_build_ends_the_query(spark: SparkSession, pair: Path, held
         assert len(ended) == 1
         assert "cancel" in ended[0].lower()
         until(lambda: not tracker.getActiveJobsIds())
-        assert list(tracker.getJobIdsForGroup("headgate-cancelled")) == [job], "the query went on after its build"
+        assert list(tracker.getJobIdsForGroup(group)) == [job], "the query went on after its build"
         held.let_go()
-        assert rows_of(spark.sql("select k from cat_fact join (select id from cat_dim where id < 9) d on k = id")).total() == 2
+        query = "select k from cat_fact join (select id from cat_dim where id < 9) d on k = id"
+        assert rows_of(spark.sql(query)).total() == 2
         report = headgate.report(spark)
         assert [f.state for f in report.filters if f.column == "k"] == ["applied"]
         assert report.failures == []

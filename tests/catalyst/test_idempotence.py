@@ -24,7 +24,7 @@ def optimized(frame: DataFrame) -> Any:
 
 
 def test_a_query_is_narrowed_once(spark: SparkSession, pair: Path) -> None:
-    """Asking a frame for its plan twice, or running it twice, narrows it once; the optimizer's own repeats do not count."""
+    """Asking a frame for its plan twice, and running it then, narrows it once; the optimizer's repeats do not count."""
     with enabled(spark) as gate:
         frame = spark.sql(QUERY)
         first, second = optimized(frame), optimized(frame)

@@ -84,7 +84,7 @@ def one(kind: str, *parts: bytes, limits: Limits | None = None) -> Domain:
     ],
 )
 def test_form_0_is_a_set_of_numbers(kind: str, packed: bytes, values: list[Any]) -> None:
-    """Whole numbers come as they are, decimals unscaled, floats as the bits of a double; order and repeats are nothing."""
+    """Whole numbers come as they are, decimals unscaled, floats as the bits of a double; order does not matter."""
     found = one(kind, partial(SET, packed))
 
     assert found == Domain.of(kind, values)

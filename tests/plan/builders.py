@@ -94,7 +94,9 @@ def project(child: Node, *columns: tuple[Column, Expression], **more: Any) -> Pr
     return Project(-1, tuple(out for out, _ in columns), (child,), columns=held, **more)
 
 
-def aggregate(child: Node, keys: Iterable[Column | Expression], *columns: tuple[Column, Expression], **more: Any) -> Node:
+def aggregate(
+    child: Node, keys: Iterable[Column | Expression], *columns: tuple[Column, Expression], **more: Any
+) -> Node:
     grouped = tuple(ref(key) if isinstance(key, Column) else key for key in keys)
     held = tuple((out.id, expression) for out, expression in columns)
     return Aggregate(-1, tuple(out for out, _ in columns), (child,), keys=grouped, columns=held, **more)
@@ -157,7 +159,9 @@ def directions(plan: QueryPlan) -> list[tuple[str, str, str]]:
 
 def alive(plan: QueryPlan) -> dict[str, list[str]]:
     """Return what each living filter is applied to: build column -> probe columns, each as table.column."""
-    return {f"{_table(plan.node(f.build))}.{_column_name(plan, f)}": targets(plan, f) for f in plan.filters if f.is_alive}
+    return {
+        f"{_table(plan.node(f.build))}.{_column_name(plan, f)}": targets(plan, f) for f in plan.filters if f.is_alive
+    }
 
 
 def targets(plan: QueryPlan, of: PlannedFilter) -> list[str]:

@@ -14,8 +14,8 @@ def wired(sizes: dict[str, int], *edges: tuple[str, str]) -> dict[str, PlannedFi
     """Order filters between tables given as (build, probe); the tables are the leaves of one plan."""
     held = {name: column(number, name) for number, name in enumerate(sizes)}
     root = None
-    for name, bytes in sizes.items():
-        leaf = scan(name, held[name], bytes=bytes)
+    for name, size in sizes.items():
+        leaf = scan(name, held[name], bytes=size)
         root = leaf if root is None else join(root, leaf)
     assert root is not None
     tree = numbered(root)
@@ -73,7 +73,7 @@ def test_filters_of_one_build_are_of_one_wave() -> None:
 
 
 def test_a_circle_drops_the_costliest_build() -> None:
-    """a -> b -> c -> a cannot all wait; the build that reads the most bytes is given up, and the others run in order."""
+    """a -> b -> c -> a cannot all wait; the build that reads the most is given up, and the others run in order."""
     found = wired({"a": 10, "b": 30, "c": 20}, ("a", "b"), ("b", "c"), ("c", "a"))
 
     assert waves(found) == {"c->a": 0, "a->b": 1}

@@ -113,16 +113,16 @@ def test_a_repeatable_aggregate_may_run_twice() -> None:
 @pytest.mark.parametrize("kind", ["struct<a:int>", "array<int>", "map<string,int>", "interval day to second", "void"])
 def test_types_without_a_domain(kind: str) -> None:
     """A type that cannot be ordered as Headgate needs has no domain."""
-    k, id = column(1, "k", kind), column(11, "id", kind)
-    plan = planned(join(scan("fact", k), scan("dim", id), clause(k, id), type="RIGHT OUTER"), SUPPORT)
+    k, key = column(1, "k", kind), column(11, "id", kind)
+    plan = planned(join(scan("fact", k), scan("dim", key), clause(k, key), type="RIGHT OUTER"), SUPPORT)
 
     assert plan.filters[0].reason == f"no domain over type {kind}"
 
 
 def test_a_probe_column_of_another_type_is_dropped() -> None:
     """Where the compared type is narrower than the scan's column, values do not stand for the column's."""
-    k, id = column(1, "k", "bigint"), column(11, "id", "int")
-    plan = planned(join(scan("fact", k), scan("dim", id), clause(k, id), type="RIGHT OUTER"), SUPPORT)
+    k, key = column(1, "k", "bigint"), column(11, "id", "int")
+    plan = planned(join(scan("fact", k), scan("dim", key), clause(k, key), type="RIGHT OUTER"), SUPPORT)
 
     assert plan.filters[0].reason == "column is cast with loss: bigint to int"
 

@@ -1,4 +1,4 @@
-"""A filter goes down its probe side to the scan columns that it may be applied to, and stops where rows would be lost."""
+"""A filter goes down its probe side to scan columns that it may be applied to, and stops where rows would be lost."""
 
 from __future__ import annotations
 
@@ -197,7 +197,9 @@ RIGHT_OK = ("INNER", "CROSS", "RIGHT OUTER")
 FILLED = "below the side of an outer join that is filled with NULLs"
 
 
-@pytest.mark.parametrize("kind", ["INNER", "CROSS", "LEFT SEMI", "LEFT OUTER", "LEFT ANTI", "RIGHT OUTER", "FULL OUTER"])
+@pytest.mark.parametrize(
+    "kind", ["INNER", "CROSS", "LEFT SEMI", "LEFT OUTER", "LEFT ANTI", "RIGHT OUTER", "FULL OUTER"]
+)
 def test_the_left_side_of_a_join_below(kind: str) -> None:
     """A filter goes down the left side unless that side may be filled up with NULLs."""
     below = join(FACT, SIDE, clause(V, SIDE_X), type=kind)
@@ -316,6 +318,17 @@ def test_a_filter_does_not_reach_one_scan_column_twice() -> None:
 def test_the_walk_stops(probe: Node, why: str) -> None:
     """Whatever looks at rows together, draws at random or is not known stops the filter, with the reason."""
     assert stopped(probe) == why
+
+
+def test_a_chain_of_everything_that_may_be_passed() -> None:
+    """Sort over window over aggregate over join over a widened column: the filter reaches both sides of the join."""
+    wide = column(50, "wide", "bigint")
+    widened = project(join(FACT, SIDE, clause(K, SIDE_ID)), (wide, cast(K, "bigint")), (V, ref(V)))
+    grouped = aggregate(widened, [wide, V], (wide, ref(wide)), (V, ref(V)))
+    plan, found = trace(sort(window(grouped, [wide], column(51, "rank"))), wide, "bigint")
+
+    assert targets(plan, found) == ["fact.k", "side.s_id"]
+    assert {(consumer.compared, consumer.shuffles) for consumer in found.consumers} == {("bigint", 4)}
 
 
 def test_a_generated_column_comes_from_no_scan() -> None:
