@@ -1,4 +1,4 @@
-"""Show Headgate at work: a small star schema in files, three queries with Headgate off and on, and one of them explained.
+"""Show Headgate at work: a small star schema in files, three queries off and on, and one of them explained.
 
 Makes its own data in a temporary folder and removes it again.
 """

@@ -296,7 +296,10 @@ class RandomQuery:
             clauses.append(f"{a} is not null" if kind == "b" else f"{a} >= {literal(self._random, kind, 2)}")
         how = self._random.choices(*zip(*JOINS.items(), strict=True))[0]
         columns = left.columns if how in ("left semi", "left anti") else {**left.columns, **right.columns}
-        sql = f"select {', '.join(columns)} from ({left.sql}) {self._alias()} {how} join ({right.sql}) {self._alias()} on {' and '.join(clauses)}"
+        sql = (
+            f"select {', '.join(columns)} from ({left.sql}) {self._alias()} {how} join ({right.sql}) "
+            f"{self._alias()} on {' and '.join(clauses)}"
+        )
         return Relation(sql, columns)
 
     def _operator(self) -> str:

@@ -19,8 +19,8 @@ from tests.batch.differential import (
     compare,
     enabled,
     files_opened,
-    outcome,
     filter_on,
+    outcome,
     reasons,
     same_rows,
     scan_of,
@@ -84,7 +84,10 @@ def test_17_too_many_bytes_of_strings(spark: SparkSession, star: Path) -> None:
 
 def test_the_limit_of_distinct_values_is_inclusive(check: Check) -> None:
     """Exactly maxDistinctValues keys are still a set; repeats do not count."""
-    query = "select fact.k from fact join (select id from dim where grp = 3 union all select id from dim where grp = 3) d on fact.k = d.id"
+    query = (
+        "select fact.k from fact join (select id from dim where grp = 3 union all select id from dim "
+        "where grp = 3) d on fact.k = d.id"
+    )
     assert filter_on(check(query, max_distinct_values=5), "k").kind == "set"
     assert filter_on(check(query, max_distinct_values=4), "k").kind == "bitmap"
 
@@ -360,7 +363,10 @@ def test_a_build_side_with_a_python_function_that_raises(spark: SparkSession, st
 
 def test_a_word_in_an_error_is_no_cancellation(spark: SparkSession, star: Path) -> None:
     """An error that speaks of something cancelled is an error like any other: the query fails as it would have."""
-    query = "select fact.k, x from fact join (select id, raise_error('order 7 was cancelled') x from dim where grp = 3) d on k = id"
+    query = (
+        "select fact.k, x from fact join (select id, raise_error('order 7 was cancelled') x from dim "
+        "where grp = 3) d on k = id"
+    )
     plain = outcome(lambda: spark.sql(query))
     with enabled(spark):
         assert outcome(lambda: spark.sql(query)) == plain

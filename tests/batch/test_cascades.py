@@ -27,7 +27,8 @@ BUSHY = (
     "join (select * from nation join region on n_region = r_id where r_name = 'r2') on s_nation = n_id"
 )
 RIGHT_DEEP = (
-    "select l_line, s_name, n_name from region join (nation join (supplier join lineitem on l_supplier = s_id) on s_nation = n_id) "
+    "select l_line, s_name, n_name from region join (nation join (supplier join lineitem on "
+    "l_supplier = s_id) on s_nation = n_id) "
     "on n_region = r_id where r_name = 'r2'"
 )
 NESTED = (
@@ -86,7 +87,8 @@ def test_86_partitioned_and_bucketed_tables_in_a_chain(spark: SparkSession, star
 def test_86_a_circle_of_joins_ends(check: Check) -> None:
     """Joins that could feed each other in a circle are put in an order; nothing waits for ever."""
     report = check(
-        "select a.k, b.l_line, c.s_id from fact a join lineitem b on a.k = b.l_line join supplier c on b.l_supplier = c.s_id and c.s_id = a.spread % 100 "
+        "select a.k, b.l_line, c.s_id from fact a join lineitem b on a.k = b.l_line join supplier c on "
+        "b.l_supplier = c.s_id and c.s_id = a.spread % 100 "
         "where a.late and c.s_nation between 10 and 24"
     )
     assert [f for f in report.filters if f.state == "applied"]
@@ -106,7 +108,8 @@ def test_86_two_chains_meet_in_one_scan(check: Check) -> None:
 def test_86_a_chain_through_an_aggregate_and_a_union(check: Check) -> None:
     """The links may pass through groupings and unions."""
     report = check(
-        "select t.l_supplier, t.q from (select l_supplier, sum(l_qty) q from (select * from lineitem union all select * from lineitem where l_qty = 1) "
+        "select t.l_supplier, t.q from (select l_supplier, sum(l_qty) q from (select * from lineitem "
+        "union all select * from lineitem where l_qty = 1) "
         "group by l_supplier) t join supplier on t.l_supplier = s_id join nation on s_nation = n_id where n_name = 'n7'"
     )
     assert all(scan.files_read < scan.files_total for scan in report.scans if scan.table.endswith("lineitem"))
@@ -121,7 +124,8 @@ def test_86_an_empty_link_empties_the_chain(check: Check) -> None:
 def test_86_a_chain_of_outer_joins(check: Check) -> None:
     """LEFT OUTER all the way: each right side is narrowed by the left, the first table is read whole."""
     report = check(
-        "select r_name, n_name, s_name, l_line from (select * from region where r_id = 2) r left join nation on r_id = n_region "
+        "select r_name, n_name, s_name, l_line from (select * from region where r_id = 2) r left join "
+        "nation on r_id = n_region "
         "left join supplier on n_id = s_nation left join lineitem on s_id = l_supplier"
     )
     assert_narrowed(report, "lineitem", "l_supplier")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.batch.differential import Check, assert_narrowed, assert_reason, assert_unfiltered, assert_whole, filter_on
+from tests.batch.differential import Check, assert_narrowed, assert_reason, assert_unfiltered, assert_whole
 
 TWO = "(values (210), (245)) d(id)"
 WITH_NULL = "(values (210), (245), (null)) d(id)"
@@ -65,7 +65,8 @@ def test_60_null_safe_equality_without_nulls_on_the_build_side(check: Check) -> 
 def test_60_null_safe_equality_over_an_outer_join(check: Check) -> None:
     """`<=>` above a LEFT join meets the NULLs that the LEFT join makes: it must stay a LEFT join."""
     report = check(
-        "select j.k, j.id, d.x from (select fact.k, m.id from fact left join (select id from dim where grp = 3) m on fact.k = m.id) j "
+        "select j.k, j.id, d.x from (select fact.k, m.id from fact left join (select id from dim where "
+        "grp = 3) m on fact.k = m.id) j "
         "join (values (21), (null)) d(x) on j.id <=> d.x"
     )
     assert_whole(report, "fact")
@@ -116,7 +117,8 @@ def test_78_one_column_under_two_clauses(check: Check) -> None:
 def test_79_two_joins_on_one_probe_column(check: Check) -> None:
     """Two joins that filter one column leave the values that both hold."""
     report = check(
-        "select k from fact join (values (210), (610)) a(id) on fact.k = a.id join (values (210), (710)) b(id) on fact.k = b.id"
+        "select k from fact join (values (210), (610)) a(id) on fact.k = a.id join (values (210), "
+        "(710)) b(id) on fact.k = b.id"
     )
     assert assert_narrowed(report, "fact", "k").files_read == 1
 
@@ -140,7 +142,8 @@ def test_67_clauses_under_or_feed_nothing(check: Check) -> None:
 def test_67_clauses_beside_an_or_are_kept(check: Check) -> None:
     """`a = x AND (…OR…)`: the equality filters all the same."""
     report = check(
-        "select fact.k, d.id from fact join (values (210, 610)) d(id, b) on fact.k = d.id and (fact.big = d.b or fact.spread > 5)"
+        "select fact.k, d.id from fact join (values (210, 610)) d(id, b) on fact.k = d.id and (fact.big "
+        "= d.b or fact.spread > 5)"
     )
     assert_narrowed(report, "fact", "k")
 
@@ -155,7 +158,8 @@ def test_70_a_between_over_two_build_columns(check: Check) -> None:
 def test_71_one_column_under_two_names(check: Check) -> None:
     """A probe column under two aliases, each joined to the same build column, is one column to the scan."""
     report = check(
-        "select a, b from (select k as a, k as b from fact) f join (values (210), (610)) d(id) on f.a = d.id and f.b = d.id"
+        "select a, b from (select k as a, k as b from fact) f join (values (210), (610)) d(id) on f.a = "
+        "d.id and f.b = d.id"
     )
     assert assert_narrowed(report, "fact", "k").files_read == 2
 

@@ -131,7 +131,8 @@ def test_69_semi_join_beside_a_static_filter(check: Check) -> None:
 def test_69_several_semi_joins_on_one_scan(check: Check) -> None:
     """Two semi joins on one scan narrow it together."""
     report = check(
-        "select * from fact where k in (select id from dim where grp = 3) and big in (select big from dim where id < 400)"
+        "select * from fact where k in (select id from dim where grp = 3) and big in (select big from "
+        "dim where id < 400)"
     )
     scan = assert_narrowed(report, "fact", "k")
     assert len(scan.filters) == 2

@@ -27,7 +27,8 @@ FEW = "(select * from dim where grp = 3)"
 def test_through_renames_filters_and_sorts(check: Check) -> None:
     """Renames, filters and sorts let a filter through."""
     report = check(
-        f"select a, num from (select k as a, num from (select k, num from fact where spread > 100) order by num) f join {FEW} d on f.a = d.id"
+        "select a, num from (select k as a, num from (select k, num from fact where spread > 100) "
+        f"order by num) f join {FEW} d on f.a = d.id"
     )
     assert_narrowed(report, "fact", "k")
 
@@ -90,7 +91,8 @@ def test_drop_duplicates_is_filtered_on_its_keys_only(spark: SparkSession, star:
 def test_a_window_is_filtered_on_its_partition_keys(check: Check) -> None:
     """A window sees whole partitions, so a filter on a partition key goes below."""
     report = check(
-        f"select f.k, f.r from (select k, row_number() over (partition by k order by num) r from fact) f join {FEW} d on f.k = d.id"
+        "select f.k, f.r from (select k, row_number() over (partition by k order by num) r from fact) "
+        f"f join {FEW} d on f.k = d.id"
     )
     assert_narrowed(report, "fact", "k")
 
@@ -98,7 +100,8 @@ def test_a_window_is_filtered_on_its_partition_keys(check: Check) -> None:
 def test_a_window_is_not_filtered_on_other_columns(check: Check) -> None:
     """Ranks count the rows around: dropping some would renumber the others."""
     report = check(
-        f"select f.k, f.r from (select k, row_number() over (partition by late order by k) r from fact) f join {FEW} d on f.k = d.id"
+        "select f.k, f.r from (select k, row_number() over (partition by late order by k) r from fact) "
+        f"f join {FEW} d on f.k = d.id"
     )
     assert_unfiltered(report, "not a partition key")
 
@@ -114,7 +117,8 @@ def test_a_window_without_partitions_is_not_filtered(check: Check) -> None:
 def test_a_ranked_window_with_a_limit_on_the_rank(check: Check) -> None:
     """Keeping the first rows of each partition by rank is a limit in each partition."""
     report = check(
-        "select f.k, f.r from (select * from (select k, late, rank() over (partition by late order by k) r from fact) where r <= 200) f "
+        "select f.k, f.r from (select * from (select k, late, rank() over (partition by late order by "
+        "k) r from fact) where r <= 200) f "
         f"join {FEW} d on f.k = d.id"
     )
     assert not [f for f in report.filters if f.state == "applied" and f.column == "k"]
@@ -124,7 +128,8 @@ def test_a_ranked_window_with_a_limit_on_the_rank(check: Check) -> None:
 def test_every_branch_of_a_union_is_filtered(check: Check) -> None:
     """UNION ALL: each branch is narrowed on its own, by position and not by name."""
     report = check(
-        "select u.x, u.t from (select k as x, 'a' as t from fact union all select l_line, 'b' from lineitem union all select 21, 'c') u "
+        "select u.x, u.t from (select k as x, 'a' as t from fact union all select l_line, 'b' from "
+        "lineitem union all select 21, 'c') u "
         f"join {FEW} d on u.x = d.id"
     )
     assert_narrowed(report, "fact", "k")
@@ -197,7 +202,8 @@ def test_a_limit_above_an_outer_join(check: Check) -> None:
 def test_66_a_filter_goes_down_the_probe_side_of_a_join_below(check: Check) -> None:
     """A join between: the filter reaches the scan on the side its column comes from."""
     report = check(
-        f"select f.k, f.n_name from (select k, n_name from fact join nation on fact.spread % 25 = n_id) f join {FEW} d on f.k = d.id"
+        "select f.k, f.n_name from (select k, n_name from fact join nation on fact.spread % 25 = n_id) "
+        f"f join {FEW} d on f.k = d.id"
     )
     assert_narrowed(report, "fact", "k")
 
@@ -213,7 +219,10 @@ def test_66_a_filter_reaches_both_sides_of_an_equality_below(check: Check) -> No
 @pytest.mark.parametrize("kind", ["left", "right", "full"])
 def test_66_outer_joins_below(check: Check, kind: str) -> None:
     """Above an outer join only columns of its preserved side may be filtered below it; rows agree for each kind."""
-    inner = f"(select fact.k, l.l_line from fact {kind} join (select * from lineitem where l_line < 500) l on fact.k = l.l_line)"
+    inner = (
+        f"(select fact.k, l.l_line from fact {kind} join (select * from lineitem where l_line < 500) l "
+        "on fact.k = l.l_line)"
+    )
     check(f"select f.* from {inner} f join (values (21), (665), (null)) d(id) on f.k <=> d.id")
     check(f"select f.* from {inner} f join (values (21), (665), (null)) d(id) on f.l_line <=> d.id")
     check(f"select f.* from {inner} f join {FEW} d on f.k = d.id")
@@ -222,12 +231,13 @@ def test_66_outer_joins_below(check: Check, kind: str) -> None:
 def test_66_semi_and_anti_joins_below(check: Check) -> None:
     """Semi and anti joins below only drop rows of their left side: a filter on it may drop them first."""
     report = check(
-        f"select f.k from (select * from fact where k not in (select l_line from lineitem where l_qty = 3)) f "
+        "select f.k from (select * from fact where k not in (select l_line from lineitem where l_qty = 3)) f "
         "join (values (21), (185), (504)) d(id) on f.k = d.id"
     )
     assert_narrowed(report, "fact", "k")
     report = check(
-        "select f.k from (select * from fact left semi join lineitem on k = l_line and l_qty > 2) f join (values (26), (185), (504)) d(id) on f.k = d.id"
+        "select f.k from (select * from fact left semi join lineitem on k = l_line and l_qty > 2) f "
+        "join (values (26), (185), (504)) d(id) on f.k = d.id"
     )
     assert_narrowed(report, "fact", "k")
 
@@ -254,7 +264,8 @@ def test_64_a_scalar_subquery_on_the_probe_side(check: Check) -> None:
 def test_in_and_exists_subqueries_nested(check: Check) -> None:
     """Subqueries inside subqueries become semi joins below semi joins; filters go all the way down."""
     report = check(
-        "select * from lineitem where l_supplier in (select s_id from supplier where s_nation in (select n_id from nation where n_region = 2))"
+        "select * from lineitem where l_supplier in (select s_id from supplier where s_nation in "
+        "(select n_id from nation where n_region = 2))"
     )
     assert_narrowed(report, "lineitem", "l_supplier")
 
@@ -293,7 +304,8 @@ def test_self_join_with_both_scans_narrowed_differently(spark: SparkSession, sta
 def test_two_narrowed_scans_of_one_file(spark: SparkSession, star: Path, rows: str) -> None:
     """Two scans narrowed to different row groups of the same file are not taken for the same exchange."""
     query = (
-        "select a.k, a.c, b.k, b.c from (select k, count(*) c from fact group by k) a join (values (201)) x(id) on a.k = x.id "
+        "select a.k, a.c, b.k, b.c from (select k, count(*) c from fact group by k) a join (values "
+        "(201)) x(id) on a.k = x.id "
         "cross join (select k, count(*) c from fact group by k) b join (values (290)) y(id) on b.k = y.id"
     )
     ran = compare(spark, lambda: spark.sql(query), filter_rows=rows)
@@ -303,14 +315,18 @@ def test_two_narrowed_scans_of_one_file(spark: SparkSession, star: Path, rows: s
 def test_a_cte_used_on_both_sides(check: Check) -> None:
     """A CTE that both sides of a join read is read by each for itself."""
     report = check(
-        "with c as (select k, spread, num from fact where num >= 0) select a.k, b.num from c a join (select * from c where spread < 3) b on a.k = b.k"
+        "with c as (select k, spread, num from fact where num >= 0) select a.k, b.num from c a join "
+        "(select * from c where spread < 3) b on a.k = b.k"
     )
     assert [scan.files_read for scan in report.scans if scan.filters] == [3]
 
 
 def test_a_cte_that_is_not_deterministic(spark: SparkSession, star: Path) -> None:
     """A CTE over rand() is computed once and shared; nothing of it is filtered or used as a build side."""
-    query = "with c as (select k, rand(7) r from fact) select count(*) c from c a join (select * from c where r < 0.1) b on a.k = b.k and a.r = b.r"
+    query = (
+        "with c as (select k, rand(7) r from fact) select count(*) c from c a join (select * from c "
+        "where r < 0.1) b on a.k = b.k and a.r = b.r"
+    )
     report = same_rows(spark, lambda: spark.sql(query))
     assert_unfiltered(report, "")
 
@@ -319,7 +335,8 @@ def test_views(spark: SparkSession, check: Check) -> None:
     """A view is its query."""
     spark.sql("create or replace temp view narrow_dim as select id as dim_key from dim where grp = 3")
     spark.sql(
-        "create or replace temp view wide_fact as select k as fact_key, num from fact union all select l_line, 1.5 from lineitem"
+        "create or replace temp view wide_fact as select k as fact_key, num from fact union all select "
+        "l_line, 1.5 from lineitem"
     )
     report = check("select * from wide_fact join narrow_dim on fact_key = dim_key")
     assert_narrowed(report, "fact", "k")
@@ -402,7 +419,8 @@ def test_a_generator_lets_filters_on_other_columns_through(check: Check) -> None
     )
     assert_narrowed(report, "fact", "k")
     report = check(
-        "select k, x from (select * from fact lateral view explode(array(k, 5)) t as x) join (values (5)) d(id) on x = d.id"
+        "select k, x from (select * from fact lateral view explode(array(k, 5)) t as x) join (values "
+        "(5)) d(id) on x = d.id"
     )
     assert_whole(report, "fact")
 
@@ -410,7 +428,8 @@ def test_a_generator_lets_filters_on_other_columns_through(check: Check) -> None
 def test_pivot(check: Check) -> None:
     """PIVOT groups by the columns that are left."""
     report = check(
-        f"select p.* from (select * from (select k, late, num from fact) pivot (sum(num) for late in (true as t, false as f))) p join {FEW} d on p.k = d.id"
+        "select p.* from (select * from (select k, late, num from fact) pivot (sum(num) for late in "
+        f"(true as t, false as f))) p join {FEW} d on p.k = d.id"
     )
     assert_narrowed(report, "fact", "k")
 
@@ -468,7 +487,8 @@ def test_a_join_of_three_tables_in_every_order(check: Check) -> None:
 def test_reasons_name_each_join(check: Check) -> None:
     """Each join of a query has its own filters or its own reason."""
     report = check(
-        f"select fact.k from fact join {FEW} d on fact.k = d.id full join (select s_id from supplier) s on fact.spread = s.s_id"
+        f"select fact.k from fact join {FEW} d on fact.k = d.id full join (select s_id from supplier) s "
+        "on fact.spread = s.s_id"
     )
     assert len(report.joins) == 2
     assert all(bool(join.filters) != bool(join.reason) for join in report.joins)

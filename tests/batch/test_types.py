@@ -127,7 +127,10 @@ def test_80_exactly_the_matching_rows_leave_a_scan_below_a_shuffle(spark: SparkS
 def test_80_decimals_of_two_scales(spark: SparkSession, tmp_path: Path) -> None:
     """decimal(7,2) joined to decimal(10,4): keys with more digits than the probe can hold match nothing."""
     write_table(tmp_path / "p", pa.table({"a": pa.array(range(800), pa.decimal128(7, 2))}), files=8, groups=2)
-    build = "(values (cast(210.0000 as decimal(10,4))), (cast(210.0001 as decimal(10,4))), (cast(650.1234 as decimal(10,4)))) d(b)"
+    build = (
+        "(values (cast(210.0000 as decimal(10,4))), (cast(210.0001 as decimal(10,4))), (cast(650.1234 "
+        "as decimal(10,4)))) d(b)"
+    )
     report = same_rows(
         spark,
         lambda: spark.sql(f"select a, b from {{p}} join {build} on a = b", p=spark.read.parquet(str(tmp_path / "p"))),
@@ -229,7 +232,10 @@ def test_74_a_lossy_cast_hidden_inside_a_widening_one(check: Check) -> None:
     """bigint -> int -> bigint looks like no cast at all from outside; the step in the middle loses."""
     query = "select big, id from fact join (values (7L)) d(id) on cast(cast(fact.num as int) as double) = d.id"
     assert_unfiltered(check(query), "cast with loss: double to int")
-    query = "select big, x from (select big, cast(cast(num as int) as double) x from fact) f join (values (7D)) d(id) on f.x = d.id"
+    query = (
+        "select big, x from (select big, cast(cast(num as int) as double) x from fact) f join (values "
+        "(7D)) d(id) on f.x = d.id"
+    )
     assert_unfiltered(check(query), "cast with loss: double to int")
 
 
@@ -243,7 +249,10 @@ def test_61_a_cast_under_a_name(check: Check) -> None:
 
 def test_61_a_chain_of_widening_casts(check: Check) -> None:
     """smallint -> int -> bigint -> decimal: every step keeps every value."""
-    query = "select small from fact join (values (cast(210 as decimal(20,0)))) d(id) on cast(cast(fact.small as int) as bigint) = d.id"
+    query = (
+        "select small from fact join (values (cast(210 as decimal(20,0)))) d(id) on "
+        "cast(cast(fact.small as int) as bigint) = d.id"
+    )
     assert assert_narrowed(check(query), "fact", "small").files_read == 1
 
 
@@ -268,7 +277,10 @@ def test_74_varchar_and_char_columns(spark: SparkSession, tmp_path: Path) -> Non
 def test_collated_strings_have_no_filter(spark: SparkSession, tmp_path: Path) -> None:
     """A collation that ignores case makes 'A' equal 'a', which bytes cannot tell: no filter."""
     write_table(tmp_path / "p", pa.table({"s": [f"{c}{i:02d}" for c in "AbCd" for i in range(20)]}), files=4)
-    query = "select p.s, d.t from (select s collate utf8_lcase s from {p}) p join (select t collate utf8_lcase t from values ('a03'), ('B04') d(t)) d on p.s = d.t"
+    query = (
+        "select p.s, d.t from (select s collate utf8_lcase s from {p}) p join (select t collate "
+        "utf8_lcase t from values ('a03'), ('B04') d(t)) d on p.s = d.t"
+    )
     report = same_rows(spark, lambda: spark.sql(query, p=spark.read.parquet(str(tmp_path / "p"))))
     assert_unfiltered(report, "")
 
@@ -278,7 +290,8 @@ def test_keys_without_an_order_have_no_filter(check: Check) -> None:
     report = check("select k from fact join (values (array(210))) d(a) on array(fact.k) = d.a")
     assert_unfiltered(report, "column is computed")
     report = check(
-        "select k from fact join (select named_struct('a', 210, 'b', 's') x) d on named_struct('a', fact.k, 'b', 's') = d.x"
+        "select k from fact join (select named_struct('a', 210, 'b', 's') x) d on named_struct('a', "
+        "fact.k, 'b', 's') = d.x"
     )
     assert not [f for f in report.filters if f.state == "applied"] or report.failures == []
 
@@ -286,7 +299,8 @@ def test_keys_without_an_order_have_no_filter(check: Check) -> None:
 def test_interval_and_void_keys(check: Check) -> None:
     """Types without a domain are named in the reason."""
     report = check(
-        "select k from fact join (select i from values (interval '5' day) d(i)) d on (fact.day - date'2024-01-01') = d.i"
+        "select k from fact join (select i from values (interval '5' day) d(i)) d on (fact.day - "
+        "date'2024-01-01') = d.i"
     )
     assert_unfiltered(report, "")
     report = check("select k from fact join (select null as x) d on fact.k <=> d.x", may_be_empty=True)

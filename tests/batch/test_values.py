@@ -60,7 +60,8 @@ def test_a_build_side_of_nulls_only(check: Check) -> None:
 def test_85_an_all_null_key_under_plain_equality(check: Check) -> None:
     """LEFT OUTER with an all-NULL key: no match, all rows of the left side, NULLs beside them."""
     report = check(
-        "select d.*, fact.k from (select id, nullif(id, id) x from dim where grp = 3) d left join fact on fact.k = d.x and fact.big = d.id"
+        "select d.*, fact.k from (select id, nullif(id, id) x from dim where grp = 3) d left join fact "
+        "on fact.k = d.x and fact.big = d.id"
     )
     assert_narrowed(report, "fact")
 
@@ -198,7 +199,10 @@ def test_binary_keys(spark: SparkSession, tmp_path: Path) -> None:
     )
     report = same_rows(spark, lambda: spark.sql(query, p=reader(spark, tmp_path / "p")))
     assert all(scan.filters for scan in report.scans)
-    query = "select g.x, c from (select x, count(*) c from {p} group by x) g join (values (x'80'), (x''), (x'FF')) d(y) on g.x = y"
+    query = (
+        "select g.x, c from (select x, count(*) c from {p} group by x) g join (values (x'80'), (x''), "
+        "(x'FF')) d(y) on g.x = y"
+    )
     same_rows(spark, lambda: spark.sql(query, p=reader(spark, tmp_path / "p")))
 
 
@@ -226,7 +230,8 @@ def test_the_ends_of_each_type(spark: SparkSession, tmp_path: Path, kind: pa.Dat
     write_files(tmp_path / "p", "x", kind, [[v, None] for v in values])
     p = reader(spark, tmp_path / "p")
     query = " union all ".join(
-        f"select '{op}' op, a.x, b.x y from {{p}} a join (select x from {{p}} where x is not null order by x {order} limit 2) b on a.x {op} b.x"
+        f"select '{op}' op, a.x, b.x y from {{p}} a join (select x from {{p}} where x is not null order "
+        f"by x {order} limit 2) b on a.x {op} b.x"
         for op in ("=", "<", ">=")
         for order in ("asc", "desc")
     )
