@@ -157,8 +157,10 @@ def test_bucketed_tables(spark: SparkSession, star: Path, threshold: str) -> Non
         with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold):
             for query in (
                 "select b.k, b.num from buckets b join (select * from dim_buckets where id = 21) d on b.k = d.id",
-                "select b.k, c.num from buckets b join (values (21), (28)) d(id) on b.k = d.id join buckets c "
-                "on b.k = c.k",
+                (
+                    "select b.k, c.num from buckets b join (values (21), (28)) d(id) on b.k = d.id join buckets c "
+                    "on b.k = c.k"
+                ),
                 "select k, count(*) from buckets b join (values (21), (28)) d(id) on b.k = d.id group by k",
             ):
                 report = same_rows(spark, lambda q=query: spark.sql(q))

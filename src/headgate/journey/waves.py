@@ -25,7 +25,7 @@ class _Collected:
     planned: PlannedFilter
     build: BuildResult
     domain: Domain
-    applied_to: list[str] = field(default_factory=list)
+    applied_to: set[int] = field(default_factory=set)
     reason: str = ""
 
 
@@ -163,7 +163,7 @@ class Journey:
         self._used[scan] = list(dict.fromkeys(c.planned.id for c, _ in found)) if used else []
         for collected, _ in found:
             if used:
-                collected.applied_to.append(_short(self._scans.nodes[scan].table))
+                collected.applied_to.add(scan)
             else:
                 total = verdict.files_total
                 collected.reason = f"would remove nothing: {len(verdict.keep)} of {total} files match"
@@ -185,7 +185,8 @@ class Journey:
             report.kind = describe(domain) if domain.kind is Kind.SINGLE else domain.kind.value
             report.values, report.bytes = domain.count(), domain.nbytes
             report.collect_ms = collected.build.millis
-            report.applied_to = list(dict.fromkeys(collected.applied_to))
+            narrowed = [self._scans.nodes[scan].table for scan in sorted(collected.applied_to)]
+            report.applied_to = list(dict.fromkeys(map(_short, narrowed)))
             report.state = "applied" if report.applied_to else "collected"
             report.reason = "" if report.applied_to else collected.reason or "its scan is in a build side that ran once"
         return report
