@@ -115,9 +115,13 @@ class Gate:
 
     def filtered(self, frame: Any) -> Any:
         """Return the DataFrame with its dynamic filters applied, or itself where there is nothing to apply."""
-        rewritten, report, _ = travel(self._bridge.query_of(frame), self._cache)
-        self._note(report)
-        return frame if rewritten is None else self._bridge.frame_of(rewritten)
+        query = self._bridge.query_of(frame)
+        try:
+            rewritten = self._rewrite(query)
+            return frame if rewritten is None else self._bridge.frame_of(rewritten)
+        except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
+            self._bridge.note_failure(error)
+            return frame
 
     def close(self) -> None:
         """Take the rule out of the session and put its settings back."""

@@ -88,12 +88,16 @@ class _Callback:
         try:
             return self._rewrite(Query(context, self._classes))
         except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
-            if not self.failures:
-                log.warning("Headgate left a query unfiltered: %s (later failures are only counted)", error)
-                log.debug("%s", traceback.format_exc())
-            self.failures.append(f"{type(error).__name__}: {error}"[:500])
-            del self.failures[:-100]
+            self.note(error)
             return None
+
+    def note(self, error: Exception) -> None:
+        """Count a failure; the first one is logged."""
+        if not self.failures:
+            log.warning("Headgate left a query unfiltered: %s (later failures are only counted)", error)
+            log.debug("%s", traceback.format_exc())
+        self.failures.append(f"{type(error).__name__}: {error}"[:500])
+        del self.failures[:-100]
 
     def toString(self) -> str:  # noqa: N802 - Java's name
         return "headgate"
@@ -163,6 +167,10 @@ class SparkBridge:
     def failures(self) -> list[str]:
         """What went wrong inside Headgate, newest last; the queries ran unfiltered."""
         return list(self._callback.failures)
+
+    def note_failure(self, error: Exception) -> None:
+        """Count a failure of Headgate that left a query unfiltered."""
+        self._callback.note(error)
 
     def plans_seen(self) -> int:
         """Return how many optimized plans the rule has seen."""
