@@ -21,10 +21,11 @@ from rich.progress import Progress
 from rich.table import Table
 
 import headgate
+from headgate.bench.anchors import anchors as find_anchors
 from headgate.bench.data import DEFAULT_HOME, SUITES
 from headgate.bench.data import tables as make_tables
-from headgate.bench.queries import folder_queries, suite_queries
-from headgate.bench.results import Run, write
+from headgate.bench.queries import folder_queries, original_queries, suite_queries
+from headgate.bench.results import Run, into_document, to_markdown, write
 from headgate.bench.runner import run_suite, spark_over
 from headgate.errors import BadInput, HeadgateError
 from headgate.observe.report import QueryReport, readable_bytes
@@ -77,6 +78,8 @@ def _suite_command(suite: str) -> Callable[..., None]:
         layout: Annotated[str, typer.Option(help="plain, clustered or partitioned (by date).")] = "clustered",
         rounds: Annotated[int, typer.Option(help="How many timed rounds after one to warm up.")] = 3,
         only: Annotated[str, typer.Option(help="Some queries only, such as q03,q05.")] = "",
+        anchors: Annotated[bool, typer.Option(help="Also time the anchors that are installed.")] = False,
+        document: Annotated[Path | None, typer.Option(help="A Markdown document to put the table into.")] = None,
         home: Annotated[Path, typer.Option(help="Where tables and results are kept.")] = DEFAULT_HOME,
         debug: Annotated[bool, typer.Option(help="Show the whole trace of an error.")] = False,
     ) -> None:
@@ -84,7 +87,13 @@ def _suite_command(suite: str) -> Callable[..., None]:
             folder = make_tables(suite, scale, layout, home, tell=typer.echo)
             queries = _chosen(suite_queries(suite), only)
             text = f"headgate bench {suite} --scale {scale:g} --layout {layout} --rounds {rounds}"
-            _run_bench(f"{suite.upper()} scale {scale:g}, {layout}", text, folder, queries, rounds, home)
+            text += f"{f' --only {only}' if only else ''}{' --anchors' if anchors else ''}"
+            title = f"{suite.upper()} scale {scale:g}, {layout}"
+            measured = suite if anchors else ""
+            run = _run_bench(title, text, folder, queries, rounds, home, measured=measured)
+            if document is not None:
+                into_document(document, f"{suite}-{scale:g}-{layout}", to_markdown(run))
+            _refuse_differences(run)
 
     command.__doc__ = f"Make the tables of {suite.upper()}, run all its queries off and on, and write the results."
     return command
@@ -108,7 +117,8 @@ def bench_run(
             if not folder.is_dir():
                 raise BadInput(f"there is no folder at {str(folder)!r}")
         command = f"headgate bench run --tables {tables} --queries {queries} --rounds {rounds}"
-        _run_bench(f"{tables.name}, own queries", command, tables, folder_queries(queries), rounds, home)
+        title = f"{tables.name}, own queries"
+        _refuse_differences(_run_bench(title, command, tables, folder_queries(queries), rounds, home))
 
 
 def _chosen(queries: dict[str, str], only: str) -> dict[str, str]:
@@ -118,17 +128,25 @@ def _chosen(queries: dict[str, str], only: str) -> dict[str, str]:
     return {name: queries[name] for name in wanted} if wanted else queries
 
 
-def _run_bench(title: str, command: str, folder: Path, queries: dict[str, str], rounds: int, home: Path) -> None:
+def _run_bench(
+    title: str, command: str, folder: Path, queries: dict[str, str], rounds: int, home: Path, measured: str = ""
+) -> Run:
+    """Run the queries and write what was found; a suite that is ``measured`` also meets its anchors."""
     console = Console()
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     with spark_over(folder) as spark, Progress(console=console, transient=True) as progress:
         task = progress.add_task("queries", total=len(queries))
-        results = run_suite(spark, queries, rounds, lambda _: progress.advance(task))
+        others = find_anchors(spark, folder, measured, original_queries(measured)) if measured else []
+        results = run_suite(spark, queries, rounds, lambda _: progress.advance(task), anchors=others)
     run = Run(title, command, results, rounds)
     console.print("\n".join(run.summary()))
     for path in write(run, home / "results" / title.lower().replace(" ", "-").replace(",", "")):
         console.print(f"wrote {path}")
-    if any(result.differs for result in results):
+    return run
+
+
+def _refuse_differences(run: Run) -> None:
+    if any(result.differs for result in run.results):
         raise BadInput("some answers differ: see the lines above")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from headgate.bench.runner import run_query
 from headgate.session import Gate
 
 SCALE = 0.01
+LAYOUTS = ("clustered", "partitioned")
 QUERIES = {suite: suite_queries(suite) for suite in ("tpch", "tpcds")}
 
 
@@ -24,26 +26,27 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sessions(spark: Any, home: Path) -> Iterator[dict[str, tuple[Any, Gate]]]:
-    """One session for each suite, with its tables as views and every legal filter applied when enabled."""
+def sessions(spark: Any, home: Path) -> Iterator[dict[tuple[str, str], tuple[Any, Gate]]]:
+    """One session for each suite and layout, its tables as views; when enabled every legal filter is applied."""
     found = {}
-    for suite in QUERIES:
+    for suite, layout in itertools.product(QUERIES, LAYOUTS):
         session = spark.newSession()
         session.conf.set("spark.sql.shuffle.partitions", "1")
-        for table in sorted(tables(suite, SCALE, "clustered", home, tell=lambda _: None).iterdir()):
+        for table in sorted(tables(suite, SCALE, layout, home, tell=lambda _: None).iterdir()):
             if table.is_dir():
                 session.read.parquet(str(table)).createOrReplaceTempView(table.name)
-        found[suite] = (session, Gate(session, enabled=False, strategy="always"))
+        found[suite, layout] = (session, Gate(session, enabled=False, strategy="always"))
     yield found
     for _, gate in found.values():
         gate.close()
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("suite", "name"), [(suite, name) for suite in QUERIES for name in QUERIES[suite]])
-def test_same_rows(sessions: dict[str, tuple[Any, Gate]], suite: str, name: str) -> None:
+def test_same_rows(sessions: dict[tuple[str, str], tuple[Any, Gate]], suite: str, name: str, layout: str) -> None:
     """The query runs, Headgate does not fail in it, and no row differs."""
-    session, gate = sessions[suite]
+    session, gate = sessions[suite, layout]
 
     result = run_query(session, gate, name, QUERIES[suite][name], rounds=0)
 

@@ -31,7 +31,8 @@ FACTS = {
     "tpch": {"lineitem": "l_shipdate", "orders": "o_orderdate"},
 }
 FILES = 64
-SMALL_FILES = 8  # below scale 0.1, where 64 files would hold a few rows each
+SMALL = 0.1  # below this scale 64 files, or a partition for each day, would hold a few rows each
+SMALL_FILES = 8
 ROW_GROUP = 122_880
 Tell = Callable[[str], None]
 
@@ -67,7 +68,7 @@ def tables(suite: str, scale: float, layout: str, home: Path = DEFAULT_HOME, tel
     names = [row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
     for name in names:
         tell(f"writing {name} ({layout})")
-        _write(connection, name, folder / name, layout, FACTS[suite].get(name), SMALL_FILES if scale < 0.1 else FILES)
+        _write(connection, name, folder / name, layout, FACTS[suite].get(name), small=scale < SMALL)
     connection.close()
     (folder / "done").touch()
     return folder
@@ -99,17 +100,25 @@ def _tpch(connection: Any, scale: float, home: Path) -> None:
     shutil.rmtree(raw)
 
 
-def _write(connection: Any, name: str, folder: Path, layout: str, date: str | None, files: int) -> None:
+def _write(connection: Any, name: str, folder: Path, layout: str, date: str | None, *, small: bool) -> None:
     folder.mkdir()
     options = f"FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE {ROW_GROUP}"
     if date is None:
         connection.execute(f"COPY {name} TO '{folder}/part-000.parquet' ({options})")
     elif layout == "partitioned":
-        source = f"SELECT * FROM {name} ORDER BY {date}"
+        source = f"SELECT * FROM ({_by_month(name, date) if small else f'FROM {name}'}) ORDER BY {date}"
         connection.execute(f"COPY ({source}) TO '{folder}' ({options}, PARTITION_BY ({date}), OVERWRITE_OR_IGNORE)")
     else:
         order = f"ORDER BY {date} NULLS FIRST" if layout == "clustered" else ""
-        _write_files(connection, name, folder, options, order, files)
+        _write_files(connection, name, folder, options, order, SMALL_FILES if small else FILES)
+
+
+def _by_month(name: str, date: str) -> str:
+    """Set each date to the first of its month: a small table then has tens of partitions, not thousands."""
+    if not date.endswith("_sk"):
+        return f"SELECT * REPLACE (date_trunc('month', {date})::DATE AS {date}) FROM {name}"
+    day = f"LEFT JOIN (SELECT d_date_sk, d_dom FROM date_dim) ON {date} = d_date_sk"
+    return f"SELECT * EXCLUDE (d_date_sk, d_dom) REPLACE ({date} - d_dom + 1 AS {date}) FROM {name} {day}"
 
 
 def _write_files(connection: Any, name: str, folder: Path, options: str, order: str, files: int) -> None:

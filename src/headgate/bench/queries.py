@@ -18,9 +18,14 @@ _DIALECT: tuple[tuple[str, str], ...] = (
 
 def suite_queries(suite: str) -> dict[str, str]:
     """Return the queries of a suite by name: q01, q02, …"""
+    return {name: to_spark(text) for name, text in original_queries(suite).items()}
+
+
+def original_queries(suite: str) -> dict[str, str]:
+    """Return the queries of a suite by name as DuckDB's packages carry them."""
     connection = connect(suite)
     rows = connection.execute(f"SELECT query_nr, query FROM {suite}_queries() ORDER BY 1").fetchall()
-    return {f"q{number:02}": to_spark(text) for number, text in rows}
+    return {f"q{number:02}": text for number, text in rows}
 
 
 def folder_queries(folder: Path) -> dict[str, str]:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headgate.bench.anchors import Anchor
 from headgate.bench.compare import difference
 from headgate.catalyst.bridge import bytes_read
 from headgate.observe import QueryReport, explain_text
 from headgate.session import Gate
 
 Advance = Callable[[str], None]
+ENOUGH_SECONDS = 60.0
 
 
 @dataclass(slots=True)
@@ -41,6 +43,8 @@ class QueryResult:
     files_read: int = 0
     explain: str = ""
     is_warm: bool = False
+    anchors: dict[str, float] = field(default_factory=dict)
+    anchors_failed: dict[str, str] = field(default_factory=dict)
     rounds: dict[str, list[float]] = field(default_factory=lambda: {"off": [], "on": []})
 
     @property
@@ -70,14 +74,25 @@ def spark_over(folder: Path, **settings: str) -> Iterator[Any]:
 
 
 def run_suite(
-    spark: Any, queries: Mapping[str, str], rounds: int, advance: Advance = print, **options: Any
+    spark: Any,
+    queries: Mapping[str, str],
+    rounds: int,
+    advance: Advance = print,
+    *,
+    anchors: Sequence[Anchor] = (),
+    **options: Any,
 ) -> list[QueryResult]:
-    """Run all queries, each round off and on in turns, and return their results."""
+    """Run all queries, each round off and on in turns, then each anchor, and return their results."""
     gate = Gate(spark, enabled=False, **options)
     results = []
     try:
         for name, text in queries.items():
-            results.append(run_query(spark, gate, name, text, rounds))
+            result = run_query(spark, gate, name, text, rounds)
+            for anchor in anchors:
+                seconds, failed = anchor.timed(name, text)
+                result.anchors |= {anchor.name: seconds} if seconds else {}
+                result.anchors_failed |= {anchor.name: failed} if failed else {}
+            results.append(result)
             advance(name)
     finally:
         gate.close()
@@ -85,8 +100,11 @@ def run_suite(
 
 
 def run_query(spark: Any, gate: Gate, name: str, text: str, rounds: int) -> QueryResult:
-    """Run one query off and on, compare its rows, and time it over some rounds; a round of none only compares."""
-    result = QueryResult(name)
+    """Run one query off and on, compare its rows, and time it over some rounds; a round of none only compares.
+
+    A query whose rounds have taken `ENOUGH_SECONDS` is not run again: what is slow is also less noisy.
+    """
+    result, began = QueryResult(name), time.perf_counter()
     try:
         expected, _, _ = _timed(spark, text)
     except Exception as error:  # noqa: BLE001 - a query that Spark alone cannot run is listed with its reason
@@ -95,6 +113,8 @@ def run_query(spark: Any, gate: Gate, name: str, text: str, rounds: int) -> Quer
     found, report = _filtered(spark, gate, text, result)
     result.rows, result.differs = len(expected), difference(expected, found)
     for number in range(rounds):
+        if number and time.perf_counter() - began > ENOUGH_SECONDS:
+            break
         for variant in ("on", "off") if number % 2 else ("off", "on"):
             if variant == "on":
                 _, report = _filtered(spark, gate, text, result)

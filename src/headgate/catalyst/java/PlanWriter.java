@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
@@ -20,8 +21,10 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * Writes a plan, or any subtree of it, with edits made.
  *
  * edits: {"scans": {id: {"keep": [file numbers] or null, "rowGroups": {file number: [start, end, ...]},
- *                        "filters": [{"column": expression id, ...}]}},
- *         "builds": {id: number of a collected build}}
+ *                        "filters": [{"column": expression id, ...}],
+ *                        "late": [{"id": ..., "number": ..., "column": expression id, "rows": true or false}]}},
+ *         "builds": {id: number of a collected build},
+ *         "late": {"query": ..., "url": ..., "token": ..., "filters": how many}}
  */
 public class PlanWriter {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -35,6 +38,7 @@ public class PlanWriter {
     JsonNode edits = MAPPER.readTree(editsJson);
     this.scans = Json.field(edits, "scans");
     this.builds = Json.field(edits, "builds");
+    if (edits.has("late")) context.expectLate(Json.field(edits, "late"));
   }
 
   /** Returns the subtree that was read as number `id`, edited. */
@@ -77,11 +81,21 @@ public class PlanWriter {
   private LogicalPlan narrowed(int id, LogicalPlan plan, JsonNode edit) {
     LogicalPlan result = plan;
     JsonNode keep = Json.field(edit, "keep");
-    if (keep != null && !keep.isNull()) result = onlyFiles((LogicalRelation) plan, context.listing(id), keep, Json.field(edit, "rowGroups"));
+    JsonNode late = Json.field(edit, "late");
+    if (keep != null && !keep.isNull() || late != null) {
+      result = onlyFiles((LogicalRelation) plan, context.listing(id), keep, Json.field(edit, "rowGroups"), late);
+    }
     Expression condition = null;
     JsonNode filters = Json.field(edit, "filters");
     for (int i = 0; filters != null && i < filters.size(); i++) {
       Expression test = Predicates.of(column(plan, Json.field(Json.item(filters, i), "column").asLong()), Json.item(filters, i));
+      condition = condition == null ? test : new And(condition, test);
+    }
+    for (int i = 0; late != null && i < late.size(); i++) {
+      JsonNode filter = Json.item(late, i);
+      if (!Json.field(filter, "rows").asBoolean()) continue;
+      LateTest row = new LateTest(context.late, Json.field(filter, "id").asText(), Json.field(filter, "number").asInt(), context.lateCounts);
+      Expression test = LateTest.on(column(plan, Json.field(filter, "column").asLong()), row);
       condition = condition == null ? test : new And(condition, test);
     }
     return condition == null ? result : new Filter(condition, result);
@@ -96,15 +110,38 @@ public class PlanWriter {
     throw new IllegalArgumentException("no column #" + id + " in " + plan.nodeName());
   }
 
-  private static LogicalRelation onlyFiles(LogicalRelation plan, FileListing listing, JsonNode keep, JsonNode rowGroups) {
-    HashSet kept = new HashSet();
+  private LogicalRelation onlyFiles(LogicalRelation plan, FileListing listing, JsonNode keep, JsonNode rowGroups, JsonNode late) {
+    HadoopFsRelation files = listing.relation;
+    HashMap ranges = new HashMap();
+    FileIndex location = files.location();
+    if (keep != null && !keep.isNull()) {
+      HashSet kept = new HashSet();
+      long bytes = keptFiles(listing, keep, kept) + keptRanges(listing, rowGroups, ranges);
+      location = new PrunedFileIndex(files.location(), kept, Math.max(bytes, 0L));
+    }
+    FileFormat format = files.fileFormat();
+    if (late != null) format = new GatedParquet(ranges, context.late, gateFilters(plan, files, late), context.lateCounts);
+    else if (!ranges.isEmpty()) format = new PrunedParquet(ranges);
+    HadoopFsRelation pruned = new HadoopFsRelation(location, files.partitionSchema(), files.dataSchema(), files.bucketSpec(),
+        format, files.options(), files.sparkSession());
+    LogicalRelation result = new LogicalRelation(pruned, plan.output(), plan.catalogTable(), plan.isStreaming(), plan.stream());
+    result.copyTagsFrom(plan);
+    return result;
+  }
+
+  private static long keptFiles(FileListing listing, JsonNode keep, HashSet kept) {
     long bytes = 0L;
     for (int i = 0; i < keep.size(); i++) {
       int number = Json.item(keep, i).asInt();
       kept.add(listing.paths.get(number));
       bytes += ((Long) listing.lengths.get(number)).longValue();
     }
-    HashMap ranges = new HashMap();
+    return bytes;
+  }
+
+  /** Notes the byte ranges of partly read files; returns by how much less than whole files they are. */
+  private static long keptRanges(FileListing listing, JsonNode rowGroups, HashMap ranges) {
+    long bytes = 0L;
     java.util.Iterator names = rowGroups == null ? new ArrayList().iterator() : rowGroups.fieldNames();
     while (names.hasNext()) {
       String number = (String) names.next();
@@ -116,12 +153,20 @@ public class PlanWriter {
       bytes += reading - ((Long) listing.lengths.get(Integer.parseInt(number))).longValue();
       ranges.put(listing.paths.get(Integer.parseInt(number)), offsets);
     }
-    HadoopFsRelation files = listing.relation;
-    FileFormat format = ranges.isEmpty() ? files.fileFormat() : new PrunedParquet(ranges);
-    HadoopFsRelation pruned = new HadoopFsRelation(new PrunedFileIndex(files.location(), kept, Math.max(bytes, 0L)),
-        files.partitionSchema(), files.dataSchema(), files.bucketSpec(), format, files.options(), files.sparkSession());
-    LogicalRelation result = new LogicalRelation(pruned, plan.output(), plan.catalogTable(), plan.isStreaming(), plan.stream());
-    result.copyTagsFrom(plan);
-    return result;
+    return bytes;
+  }
+
+  private static GateFilter[] gateFilters(LogicalRelation plan, HadoopFsRelation files, JsonNode late) {
+    GateFilter[] found = new GateFilter[late.size()];
+    String[] partitions = files.partitionSchema().fieldNames();
+    for (int i = 0; i < found.length; i++) {
+      JsonNode filter = Json.item(late, i);
+      Attribute column = column(plan, Json.field(filter, "column").asLong());
+      int partition = -1;
+      for (int p = 0; p < partitions.length; p++) if (partitions[p].equals(column.name())) partition = p;
+      found[i] = new GateFilter(Json.field(filter, "id").asText(), Json.field(filter, "number").asInt(), column.name(),
+          column.dataType(), partition);
+    }
+    return found;
   }
 }

@@ -1,5 +1,6 @@
 package headgate;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -18,6 +19,8 @@ public class QueryContext {
   public final Map listings = new HashMap();
   public final List builds = new ArrayList();
   public volatile Throwable cancelled;
+  public LateSource late;
+  public LateCounts lateCounts;
 
   public QueryContext(SparkSession session, LogicalPlan plan) {
     this.session = session;
@@ -47,6 +50,18 @@ public class QueryContext {
 
   /** The plan with all edits (JSON) made. */
   public LogicalPlan write(String editsJson) throws Exception { return new PlanWriter(this, editsJson).write(0); }
+
+  /** Makes ready for filters that arrive while the query runs; saying it again changes nothing. */
+  public synchronized void expectLate(JsonNode told) {
+    if (late != null) return;
+    int filters = Json.field(told, "filters").asInt();
+    late = new LateSource(Json.field(told, "query").asText(), Json.field(told, "url").asText(), Json.field(told, "token").asText(), filters);
+    lateCounts = new LateCounts(filters);
+    session.sparkContext().register(lateCounts, "headgate late filters");
+  }
+
+  /** What the late filters did so far. */
+  public List lateCounts() { return lateCounts == null ? new ArrayList() : (List) lateCounts.value(); }
 
   /** The last bytes of files, read through Spark's file systems several at a time; null where one cannot be read. */
   public List readTails(List paths, List sizes, List counts) throws Exception {

@@ -1,0 +1,71 @@
+package headgate;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.EvalMode$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ScalaUDF;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DataType;
+
+/** A row test that lets every row pass until its filter arrives; called from Spark's generated code. */
+public class LateTest extends scala.runtime.AbstractFunction1 implements java.io.Serializable {
+  private static final long serialVersionUID = 1L;
+  private final LateSource source;
+  private final String filter;
+  private final int number;
+  private final LateCounts counts;
+  private transient LateState state;
+  private transient LateDomain domain;
+  private transient long seenVersion;
+
+  public LateTest(LateSource source, String filter, int number, LateCounts counts) {
+    this.source = source;
+    this.filter = filter;
+    this.number = number;
+    this.counts = counts;
+  }
+
+  public static Expression on(Attribute column, LateTest test) {
+    List inputs = new ArrayList();
+    inputs.add(asLong(column));
+    return new ScalaUDF(test, DataTypes.BooleanType, Seqs.of(inputs), Seqs.of(new ArrayList()), scala.Option.empty(),
+        scala.Option.apply("headgate_late"), false, true);
+  }
+
+  /** Dates count as days and times as microseconds, as they do inside Spark. */
+  private static Expression asLong(Attribute column) {
+    DataType type = column.dataType();
+    if (type.equals(DataTypes.LongType)) return column;
+    if (type.equals(DataTypes.DateType)) {
+      return cast(new org.apache.spark.sql.catalyst.expressions.UnixDate(column));
+    }
+    if (type.equals(DataTypes.TimestampType)) return new org.apache.spark.sql.catalyst.expressions.UnixMicros(column);
+    return cast(column);
+  }
+
+  private static Expression cast(Expression inner) {
+    return new Cast(inner, DataTypes.LongType, scala.Option.empty(), EvalMode$.MODULE$.LEGACY());
+  }
+
+  public Object apply(Object key) {
+    if (state == null) state = source.state();
+    if (domain == null) {
+      if (state.version == seenVersion) return Boolean.TRUE;  // version 0: nothing has arrived
+      seenVersion = state.version;
+      domain = state.find(filter);
+      if (domain == null) return Boolean.TRUE;
+    }
+    if (key == null ? domain.allowsNull() : domain.contains(((Long) key).longValue())) return Boolean.TRUE;
+    counts.rowDropped(number, state.receivedAt(filter));
+    return Boolean.FALSE;
+  }
+
+  public boolean equals(Object other) {
+    return other instanceof LateTest && ((LateTest) other).source.equals(source) && ((LateTest) other).filter.equals(filter);
+  }
+
+  public int hashCode() { return source.hashCode() * 31 + filter.hashCode(); }
+}
