@@ -72,7 +72,6 @@ def _head(version: int, length: int, *, zipped: bool) -> dict[str, Any]:
         (b"content-type", b"application/json"),
         (b"content-length", str(length).encode()),
         (b"cache-control", b"no-store"),
-        (b"vary", b"accept-encoding"),
         (_VERSION, str(version).encode()),
     ]
     if zipped:

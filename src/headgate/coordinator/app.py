@@ -22,25 +22,27 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headgate.coordinator.answers import VERSION_HEADER, accepts_gzip
 from headgate.coordinator.events import EventsMessage
-from headgate.coordinator.guard import HANDLERS, ServerLimits, read_body
+from headgate.coordinator.guard import HANDLERS, ServerLimits, error, read_body
 from headgate.coordinator.openapi import DOCUMENT
 from headgate.coordinator.page import PAGE
 from headgate.coordinator.polls import Polls
 from headgate.coordinator.query import QueryState
 from headgate.coordinator.registry import Registry
 from headgate.domain import TupleDomain, decode_binary, decode_json
-from headgate.errors import InvalidFilter
+from headgate.errors import HeadgateError, InvalidFilter, NotRegistered
 
 T = TypeVar("T")
 WAIT_HEADER = "X-Headgate-Max-Wait"
+_VERSION, _WAIT = VERSION_HEADER.lower().encode(), WAIT_HEADER.lower().encode()
 BINARY = "application/x-headgate"
 _DEFAULT_WAIT = "1s"
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(ms|s|m)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_POLLED = re.compile(r"/v1/query/([^/]+)/dynamicfilters")
 _WHOLE = re.compile(r"[0-9]{1,15}")
 _PAGE_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 _DECODERS: dict[str, Callable[[bytes], TupleDomain]] = {"application/json": decode_json, BINARY: decode_binary}
@@ -62,13 +64,18 @@ class Endpoints:
         body = {"query": query.id, "attempt": query.attempt, "state": query.state, "dynamicFiltersVersion": version}
         return _json(body, headers={VERSION_HEADER: str(version)})
 
-    async def dynamic_filters(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What is newer than a version; written without a response object, since thousands may wait for it at once."""
-        request = Request(scope)
-        since = _whole(request.headers.get(VERSION_HEADER, "0"), VERSION_HEADER)
-        max_wait = min(_seconds(request.headers.get(WAIT_HEADER, _DEFAULT_WAIT)), self._limits.max_wait_seconds)
-        may_gzip = accepts_gzip(request.headers.get("accept-encoding", ""))
-        answer = await self._polls.next(request.path_params["query"], since, max_wait, receive, may_gzip=may_gzip)
+    async def dynamic_filters(self, query_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """What is newer than a version, at once or when it comes."""
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        try:
+            since = _whole(headers.get(_VERSION, "0"), VERSION_HEADER)
+            max_wait = min(_seconds(headers.get(_WAIT, _DEFAULT_WAIT)), self._limits.max_wait_seconds)
+            may_gzip = accepts_gzip(headers.get(b"accept-encoding", ""))
+            answer = await self._polls.next(query_id, since, max_wait, scope["client"], may_gzip=may_gzip)
+        except HeadgateError as failure:
+            status = 404 if isinstance(failure, NotRegistered) else 400
+            await error(status, str(failure))(scope, receive, send)
+            return
         if answer is not None:
             await send(answer.head)
             await send({"type": "http.response.body", "body": answer.body})
@@ -127,22 +134,12 @@ class Endpoints:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
 
-class _LongPoll:
-    """The long-poll as an application of its own, which a route takes as it is."""
-
-    def __init__(self, endpoints: Endpoints) -> None:
-        self._endpoints = endpoints
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._endpoints.dynamic_filters(scope, receive, send)
-
-
-def make_app(endpoints: Endpoints) -> Starlette:
+def make_app(endpoints: Endpoints) -> ASGIApp:
     """Return the application: every address, and what becomes of errors."""
     filters = "/v1/query/{query}/dynamicfilters"
     routes = [
         Route("/v1/query/{query}/status", endpoints.status, methods=["GET"]),
-        Route(filters, _LongPoll(endpoints), methods=["GET"]),
+        Route(filters, _never, methods=["GET"]),
         Route(filters + "/{filter}/partitions/{partition}", endpoints.report, methods=["PUT"]),
         Route("/v1/query/{query}/events", endpoints.events, methods=["POST"]),
         Route("/v1/query/{query}", endpoints.delete, methods=["DELETE"]),
@@ -151,9 +148,23 @@ def make_app(endpoints: Endpoints) -> Starlette:
         Route("/openapi.json", endpoints.openapi, methods=["GET"]),
         Route("/", endpoints.page, methods=["GET"]),
     ]
-    app = Starlette(routes=routes, exception_handlers=HANDLERS)
-    app.router.redirect_slashes = False
+    framework = Starlette(routes=routes, exception_handlers=HANDLERS)
+    framework.router.redirect_slashes = False
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        # Thousands wait in a long-poll at once. Inside the framework each of them would keep a dozen frames alive,
+        # and waking it would cost twice as much.
+        if scope["method"] == "GET" and (polled := _POLLED.fullmatch(scope["path"])) is not None:
+            await endpoints.dynamic_filters(polled[1], scope, receive, send)
+        else:
+            await framework(scope, receive, send)
+
     return app
+
+
+async def _never(_: Request) -> Response:
+    """Stand in for the long-poll among the routes, so that other methods on its address are answered with 405."""
+    raise AssertionError("a long-poll is answered before it comes to the routes")
 
 
 def _json(body: object, headers: dict[str, str] | None = None) -> Response:

@@ -7,7 +7,7 @@ import hmac
 import logging
 import zlib
 from collections import Counter
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Awaitable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
@@ -17,7 +17,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.coordinator.connections import Connections
 from headgate.errors import InvalidFilter, NotRegistered
 
 _log = logging.getLogger(__name__)
@@ -39,34 +38,25 @@ class ServerLimits:
 
 
 class Guard:
-    """Stands before the application: 401 without the token, and a limit on the time that an answer takes to be read.
+    """Stands before the application: 401 without the token. Counts the answers by status.
 
     The page at ``/`` is opened by browsers, which cannot send the header: there the token may stand in the query.
     """
 
-    def __init__(self, app: ASGIApp, token: str, connections: Connections, limits: ServerLimits) -> None:
+    def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token.encode()
-        self._connections, self._limits = connections, limits
         self.statuses: Counter[int] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        deadline: asyncio.TimerHandle | None = None
 
-        async def send_in_time(message: MutableMapping[str, Any]) -> None:
-            nonlocal deadline
-            if deadline is None:
+        def counted(message: MutableMapping[str, Any]) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
                 self.statuses[message["status"]] += 1
-                loop, client = asyncio.get_running_loop(), scope.get("client")
-                deadline = loop.call_later(self._limits.write_seconds, self._connections.abort, client)
-            await send(message)
+            return send(message)
 
         app = self._app if self._is_allowed(scope) else _unauthorized()
-        try:
-            await app(scope, receive, send_in_time)
-        finally:
-            if deadline is not None:
-                deadline.cancel()
+        await app(scope, receive, counted)
 
     def _is_allowed(self, scope: Scope) -> bool:
         given = [value for name, value in scope["headers"] if name == b"authorization"]

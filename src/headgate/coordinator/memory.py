@@ -31,7 +31,7 @@ class MemoryAccount:
 
     @property
     def peak(self) -> int:
-        """The most bytes that were ever held and reserved at once."""
+        """The most bytes that were ever held at once."""
         return self._peak
 
     def reserve(self, size: int) -> bool:
@@ -40,7 +40,6 @@ class MemoryAccount:
             if size and self._sum() + size > self.limit:
                 return False
             self._reserved += size
-            self._peak = max(self._peak, self._sum())
             return True
 
     def release(self, size: int) -> None:
@@ -48,12 +47,18 @@ class MemoryAccount:
         with self._lock:
             self._reserved -= size
 
+    def fits(self, holder: str, size: int) -> bool:
+        """Whether a filter may hold so much beside what the others hold."""
+        with self._lock:
+            others = sum(held for name, held in self._held.items() if name != holder)
+            return not size or others + size <= self.limit
+
     def settle(self, holder: str, measure: Callable[[], int]) -> None:
         """Note what a filter holds; measured in here, so that of two threads the later look is the one that stays."""
         with self._lock:
             if not self._closed:
                 self._held[holder] = measure()
-                self._peak = max(self._peak, self._sum())
+                self._peak = max(self._peak, sum(self._held.values()))
 
     def clear(self) -> None:
         """Forget what the filters held, for good."""

@@ -8,17 +8,16 @@ calls second, so that whichever comes later sees the other.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
 from headgate.coordinator.answers import Answer, encode_answer
+from headgate.coordinator.connections import Connections
 from headgate.coordinator.query import Query, QueryState
 from headgate.coordinator.registry import Registry
 
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _INLINE_BYTES = 64 * 1024  # larger filters are encoded on another thread, so that the loop serves others meanwhile
 _KEPT_ANSWERS = 16  # of one query: executors that have fallen behind ask from different versions
 
@@ -33,8 +32,10 @@ class _Made:
 class Polls:
     """The open long-polls of one server. All but `notify` and `waiting` belong to the loop's thread."""
 
-    def __init__(self, registry: Registry, loop: asyncio.AbstractEventLoop, pool: Executor) -> None:
-        self._registry, self._loop, self._pool = registry, loop, pool
+    def __init__(
+        self, registry: Registry, loop: asyncio.AbstractEventLoop, pool: Executor, connections: Connections
+    ) -> None:
+        self._registry, self._loop, self._pool, self._connections = registry, loop, pool, connections
         self._waiters: dict[str, set[asyncio.Future[bool]]] = {}
         self._answers: dict[str, dict[tuple[int, bool], _Made]] = {}
         self._news: set[str] = set()
@@ -59,9 +60,7 @@ class Polls:
         for query_id in list(self._waiters):
             self._wake_query(query_id)
 
-    async def next(
-        self, query_id: str, since: int, max_wait: float, receive: Receive, *, may_gzip: bool
-    ) -> Answer | None:
+    async def next(self, query_id: str, since: int, max_wait: float, client: Any, *, may_gzip: bool) -> Answer | None:
         """Wait for news after a version, at most ``max_wait`` seconds, and return it; None when the client has gone.
 
         A version that this query has not reached yet comes from another life of it: everything is news then, at once.
@@ -69,12 +68,12 @@ class Polls:
         query = self._registry.get(query_id)
         if since > query.version:
             since = 0
-        elif not await self._is_worth_answering(query, since, max_wait, receive):
+        elif not await self._is_worth_answering(query, since, max_wait, client):
             return None
         # a query that has ended meanwhile is answered once more, with its last state
         return await self._answer(self._registry.find(query_id) or query, since, may_gzip=may_gzip)
 
-    async def _is_worth_answering(self, query: Query, since: int, max_wait: float, receive: Receive) -> bool:
+    async def _is_worth_answering(self, query: Query, since: int, max_wait: float, client: Any) -> bool:
         waiter: asyncio.Future[bool] = self._loop.create_future()
         waiters = self._waiters.setdefault(query.id, set())
         waiters.add(waiter)
@@ -82,12 +81,12 @@ class Polls:
             if query.version > since or query.state is not QueryState.RUNNING or self._closed or max_wait <= 0:
                 return True
             timer = self._loop.call_later(max_wait, _resolve, waiter, True)
-            departure = self._loop.create_task(_until_gone(receive, waiter))
+            self._connections.on_close(client, lambda: _resolve(waiter, False))
             try:
                 return await waiter
             finally:
                 timer.cancel()
-                departure.cancel()
+                self._connections.on_close(client, None)
         finally:
             waiters.discard(waiter)
             if not waiters and self._waiters.get(query.id) is waiters:
@@ -129,9 +128,3 @@ class Polls:
 def _resolve(waiter: asyncio.Future[bool], is_worth_answering: bool) -> None:
     if not waiter.done():
         waiter.set_result(is_worth_answering)
-
-
-async def _until_gone(receive: Receive, waiter: asyncio.Future[bool]) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    _resolve(waiter, False)

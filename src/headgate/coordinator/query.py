@@ -82,7 +82,13 @@ class Query:
     ) -> DynamicFilter:
         """Begin to collect a filter."""
         made = DynamicFilter(checked_name(id, "filter"), columns, blocking=blocking)
-        merger = FilterMerger(made, expected, broadcast=broadcast, limits=self._limits)
+        merger = FilterMerger(
+            made,
+            expected,
+            broadcast=broadcast,
+            limits=self._limits,
+            fit=lambda merged: _cover(merged, lambda size: self.memory.fits(id, size)),
+        )
         with self._lock:
             if self.state is not QueryState.RUNNING:
                 raise NotRegistered(f"query {self.id!r} has ended; it takes no more filters")
@@ -164,10 +170,7 @@ class Query:
     def _within_memory(self, id: str, domain: TupleDomain, take: Callable[[TupleDomain], bool]) -> Outcome:
         """Hand over the narrowest cover of the domain that there is room for; ALL needs none."""
         arrived, (made, _) = self._clock(), self.find(id)
-        known = domain.only(made.columns)
-        cover = next(
-            cover for cover in (known, known.simplify(1), TupleDomain.all()) if self.memory.reserve(cover.nbytes)
-        )
+        cover = _cover(domain.only(made.columns), self.memory.reserve)
         try:
             taken = take(cover)
         finally:
@@ -187,3 +190,11 @@ class Query:
     def _settle(self, id: str) -> None:
         made, merger = self.find(id)
         self.memory.settle(id, lambda: merger.nbytes + made.current().nbytes)
+
+
+def _cover(domain: TupleDomain, has_room: Callable[[int], bool]) -> TupleDomain:
+    """Return the narrowest of the domain, its range and ALL that there is room for; ALL takes none."""
+    if has_room(domain.nbytes):
+        return domain
+    ranged = domain.simplify(1)
+    return ranged if has_room(ranged.nbytes) else TupleDomain.all()

@@ -116,10 +116,10 @@ class _Running:
         self._registry, self._limits, self._socket = registry, limits, listening
         self._loop = asyncio.new_event_loop()
         self._pool = ThreadPoolExecutor(_THREADS, "headgate-coordinator-work")
-        self.polls = Polls(registry, self._loop, self._pool)
-        self.connections = Connections(limits.head_seconds)
+        self.connections = Connections(limits.head_seconds, limits.write_seconds)
+        self.polls = Polls(registry, self._loop, self._pool, self.connections)
         endpoints = Endpoints(registry, self.polls, self._pool, limits, self._metrics)
-        self._guard = Guard(make_app(endpoints), token, self.connections, limits)
+        self._guard = Guard(make_app(endpoints), token)
         self._ready = Event()
         self._server = _Server(self._config(), self._ready.set)
         self.thread = Thread(target=self._run, name="headgate-coordinator", daemon=True)
@@ -168,6 +168,7 @@ class _Running:
             log_config=None,
             access_log=False,
             server_header=False,
+            date_header=False,
             proxy_headers=False,
             backlog=_BACKLOG,
             timeout_keep_alive=int(self._limits.idle_seconds),

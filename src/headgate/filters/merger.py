@@ -8,6 +8,7 @@ speculative twin) are ignored. Thread-safe.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 
 from headgate.domain import Limits, TupleDomain, ValueType, column_wise_union, within
@@ -20,7 +21,8 @@ class FilterMerger:
 
     Partitions are numbered from 0. ``expected`` may be told late, after reports have come in. A broadcast build is
     complete on its first report, since each task of it holds the whole build side. Zero expected partitions is an empty
-    build side: NONE. Columns that the filter does not have are left out of the reports.
+    build side: NONE. Columns that the filter does not have are left out of the reports. ``fit`` may give a merged
+    domain a wider form, where the memory that filters share has no room for it.
     """
 
     def __init__(
@@ -30,8 +32,10 @@ class FilterMerger:
         *,
         broadcast: bool = False,
         limits: Limits | None = None,
+        fit: Callable[[TupleDomain], TupleDomain] | None = None,
     ) -> None:
         self._target, self._broadcast, self._limits = target, broadcast, limits or Limits()
+        self._fit = fit
         self._expected: int | None = None
         self._reported: set[int] = set()
         self._parts: list[TupleDomain] = []
@@ -114,7 +118,8 @@ class FilterMerger:
         self._open = self._open or self._parts[-1].is_all
 
     def _merged(self, parts: list[TupleDomain]) -> TupleDomain:
-        return within_limits(column_wise_union(parts), self._limits)
+        merged = within_limits(column_wise_union(parts), self._limits)
+        return merged if self._fit is None else self._fit(merged)
 
     def _finish_if_all_in(self) -> None:
         with self._lock:
