@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from headgate.coordinator import Coordinator
 from tests.filters.threads import PATIENCE
@@ -31,16 +32,19 @@ def poll(coordinator: Coordinator, query: str, version: int = 0, wait: str = "60
     return request(coordinator, "GET", f"/v1/query/{query}/dynamicfilters", *headers)
 
 
-def read_answer(made: socket.socket) -> tuple[int, dict[str, str], bytes]:
-    """Read one answer from a connection: its status, headers and body."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        data += _more(made)
-    head, _, body = data.partition(b"\r\n\r\n")
-    first, *lines = head.decode().split("\r\n")
-    headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
-    while len(body) < int(headers.get("content-length", "0")):
-        body += _more(made)
+def read_answer(source: socket.socket | BinaryIO) -> tuple[int, dict[str, str], bytes]:
+    """Read one answer from a connection: its status, headers and body. Of several in a row, give its file."""
+    answers = source.makefile("rb", buffering=0) if isinstance(source, socket.socket) else source
+    first = answers.readline()
+    assert first, "the server closed the connection"
+    headers = {}
+    while line := answers.readline().strip():
+        name, _, value = line.decode().partition(": ")
+        headers[name.lower()] = value
+    body, length = b"", int(headers.get("content-length", "0"))
+    while len(body) < length and (more := answers.read(length - len(body))):
+        body += more
+    assert len(body) == length, "the server closed the connection"
     return int(first.split()[1]), headers, body
 
 
@@ -50,9 +54,3 @@ def read_to_end(made: socket.socket) -> bytes:
         while chunk := made.recv(1 << 16):
             data += chunk
     return data
-
-
-def _more(made: socket.socket) -> bytes:
-    chunk = made.recv(1 << 16)
-    assert chunk, "the server closed the connection"
-    return chunk

@@ -21,6 +21,7 @@ from headgate.errors import InvalidFilter, NotRegistered
 
 _log = logging.getLogger(__name__)
 _GZIP_WINDOW = 31  # zlib's number for "a gzip header, largest window"
+_LONGEST = 500
 _CLOSE = {"Connection": "close"}
 
 
@@ -70,7 +71,9 @@ class Guard:
 
 def error(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return an error as every endpoint gives it: ``{"error": one sentence}``."""
-    return JSONResponse({"error": sentence}, status, dict(headers or {}))
+    # what a client sent may be quoted in it, and need be neither short nor text that can be encoded
+    text = sentence[:_LONGEST].encode("utf-8", "backslashreplace").decode()
+    return JSONResponse({"error": text}, status, dict(headers or {}))
 
 
 async def read_body(request: Request, limits: ServerLimits) -> bytes:
