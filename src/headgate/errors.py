@@ -4,6 +4,8 @@
     ├── InvalidFilter      (ValueError)    a domain, filter or message that cannot be what it claims to be
     ├── InvalidSetting     (ValueError)    a spark.headgate.* value that is not allowed
     ├── UnsupportedSession (RuntimeError)  a Spark session that Headgate cannot be enabled on
+    ├── NotRegistered      (LookupError)   a query, attempt or filter that the coordinator does not know
+    ├── CannotListen       (RuntimeError)  an address that the coordinator cannot serve on
     └── BadInput           (ValueError)    a path, table or query that a user gave and that cannot be used
 
 A failure while filtering is not a failure of the query: inside a query these are counted and logged, never raised.
@@ -30,6 +32,14 @@ class InvalidSetting(HeadgateError, ValueError):
 
 class UnsupportedSession(HeadgateError, RuntimeError):
     """The Spark session has no JVM that Headgate can reach."""
+
+
+class NotRegistered(HeadgateError, LookupError):
+    """The coordinator knows no query, attempt or filter of that name; it may have ended."""
+
+
+class CannotListen(HeadgateError, RuntimeError):
+    """The coordinator cannot serve on the address of the driver."""
 
 
 class BadInput(HeadgateError, ValueError):

@@ -9,7 +9,7 @@ Asking with the version of the last answer acknowledges it: nothing is told twic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Condition
 
@@ -26,13 +26,19 @@ class News:
 
 
 class FilterSet:
-    """The filters of one query."""
+    """The filters of one query.
 
-    def __init__(self, filters: Iterable[FilterView] = ()) -> None:
+    ``start`` is the version before the first change: a set that takes the place of another goes on from its version.
+    ``on_change`` is called after each change, on the thread that made it, with no lock held.
+    """
+
+    def __init__(
+        self, filters: Iterable[FilterView] = (), *, start: int = 0, on_change: Callable[[], None] | None = None
+    ) -> None:
         self._filters: dict[str, FilterView] = {}
         self._changes: dict[str, tuple[int, Snapshot]] = {}
-        self._version = 0
-        self._changed = Condition()
+        self._version, self._on_change = start, on_change
+        self._changed, self._closed = Condition(), False
         for added in filters:
             self.add(added)
 
@@ -59,6 +65,13 @@ class FilterSet:
         """Return the filter of that name, or None."""
         return self._filters.get(id)
 
+    def close(self) -> int:
+        """Take no more news, let go of those who wait, and return the version, which is now the last."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            return self._version
+
     def newer_than(self, version: int) -> News:
         """Return the filters that have changed after a version of this set."""
         with self._changed:
@@ -75,10 +88,16 @@ class FilterSet:
         if state.version == 0:
             return
         with self._changed:
+            if self._closed:
+                return
             self._version += 1
             self._changes[id] = (self._version, state)
             self._changed.notify_all()
+        if self._on_change is not None:
+            self._on_change()
 
     def _all_told(self) -> bool:
-        """Whether the last change of every filter has been noted here."""
-        return all(name in self._changes and self._changes[name][1].is_complete for name in self._filters)
+        """Whether the last change of every filter has been noted here, or none will be any more."""
+        return self._closed or all(
+            name in self._changes and self._changes[name][1].is_complete for name in self._filters
+        )

@@ -8,6 +8,7 @@ speculative twin) are ignored. Thread-safe.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 
 from headgate.domain import Limits, TupleDomain, ValueType, column_wise_union, within
@@ -20,7 +21,8 @@ class FilterMerger:
 
     Partitions are numbered from 0. ``expected`` may be told late, after reports have come in. A broadcast build is
     complete on its first report, since each task of it holds the whole build side. Zero expected partitions is an empty
-    build side: NONE. Columns that the filter does not have are left out of the reports.
+    build side: NONE. Columns that the filter does not have are left out of the reports. ``fit`` may give a merged
+    domain a wider form, where the memory that filters share has no room for it.
     """
 
     def __init__(
@@ -30,17 +32,24 @@ class FilterMerger:
         *,
         broadcast: bool = False,
         limits: Limits | None = None,
+        fit: Callable[[TupleDomain], TupleDomain] | None = None,
     ) -> None:
         self._target, self._broadcast, self._limits = target, broadcast, limits or Limits()
+        self._fit = fit
         self._expected: int | None = None
         self._reported: set[int] = set()
         self._parts: list[TupleDomain] = []
-        self._unmerged = 0
+        self._held = self._unmerged = 0
         self._types: dict[str, ValueType] = {}
         self._lock = Lock()
         self._open = self._done = False
         if expected is not None:
             self.expect(expected)
+
+    @property
+    def expected(self) -> int | None:
+        """How many partitions there are, or None while nobody has said."""
+        return self._expected
 
     @property
     def reported(self) -> int:
@@ -50,8 +59,7 @@ class FilterMerger:
     @property
     def nbytes(self) -> int:
         """Memory held by reports that are not merged yet; 0 when the filter is complete."""
-        with self._lock:
-            return sum(part.nbytes for part in self._parts)
+        return self._held
 
     def expect(self, partitions: int) -> None:
         """Say how many partitions there are; saying the same again is harmless."""
@@ -78,31 +86,46 @@ class FilterMerger:
         self._finish_if_all_in()
         return True
 
+    def finish(self, domain: TupleDomain) -> bool:
+        """Complete the filter with a domain that stands for all partitions; False when it was complete before."""
+        whole = self._merged([domain.only(self._target.columns)])
+        with self._lock:
+            if self._done:
+                return False
+            self._parts, self._held, self._done = [], 0, True
+        self._target.complete(whole)
+        return True
+
     def _check(self, partition: int, part: TupleDomain) -> None:
         """Refuse a report that cannot be merged, before it is counted."""
         end = self._expected if self._expected is not None and not self._broadcast else partition + 1
         if not 0 <= partition < end:
             raise InvalidFilter(f"partition {partition} is not one of the {end} of {self._target.id!r}")
-        for column, held in (part.domains or {}).items():
-            if self._types.setdefault(column, held.type) != held.type:
-                raise InvalidFilter(f"column {column!r} is {self._types[column]} elsewhere, not {held.type}")
+        types = {column: held.type for column, held in (part.domains or {}).items()}
+        for column, kind in types.items():
+            if self._types.get(column, kind) != kind:
+                raise InvalidFilter(f"column {column!r} is {self._types[column]} elsewhere, not {kind}")
+        self._types |= types
 
     def _keep(self, part: TupleDomain) -> None:
         """Hold a part back; many are merged on the way, still unseen, so that they never fill the memory."""
         self._parts.append(part)
+        self._held += part.nbytes
         self._unmerged += part.nbytes
         if self._unmerged > self._limits.max_bytes:
             self._parts, self._unmerged = [self._merged(self._parts)], 0
+            self._held = self._parts[0].nbytes
         self._open = self._open or self._parts[-1].is_all
 
     def _merged(self, parts: list[TupleDomain]) -> TupleDomain:
-        return within_limits(column_wise_union(parts), self._limits)
+        merged = within_limits(column_wise_union(parts), self._limits)
+        return merged if self._fit is None else self._fit(merged)
 
     def _finish_if_all_in(self) -> None:
         with self._lock:
             if self._done or not self._is_ready():
                 return
-            parts, self._parts, self._done = self._parts, [], True
+            parts, self._parts, self._held, self._done = self._parts, [], 0, True
         merged = TupleDomain.all()
         try:
             merged = self._merged(parts)

@@ -1,0 +1,183 @@
+"""Answer HTTP: one function for each call of the protocol, over the registry.
+
+GET     /v1/query/{q}/status                                 state and version
+GET     /v1/query/{q}/dynamicfilters                         what is newer than a version, or wait for it
+PUT     /v1/query/{q}/dynamicfilters/{id}/partitions/{p}     a partial domain
+POST    /v1/query/{q}/events                                 what an executor received and removed
+DELETE  /v1/query/{q}                                        free everything
+GET     /   /v1/queries   /metrics   /openapi.json           for people and their tools
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import TypeVar
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headgate.coordinator.answers import VERSION_HEADER, accepts_gzip
+from headgate.coordinator.events import EventsMessage
+from headgate.coordinator.guard import HANDLERS, ServerLimits, error, read_body
+from headgate.coordinator.openapi import DOCUMENT
+from headgate.coordinator.page import PAGE
+from headgate.coordinator.polls import Polls
+from headgate.coordinator.query import QueryState
+from headgate.coordinator.registry import Registry
+from headgate.domain import TupleDomain, decode_binary, decode_json
+from headgate.errors import HeadgateError, InvalidFilter, NotRegistered
+
+T = TypeVar("T")
+WAIT_HEADER = "X-Headgate-Max-Wait"
+_VERSION, _WAIT = VERSION_HEADER.lower().encode(), WAIT_HEADER.lower().encode()
+BINARY = "application/x-headgate"
+_DEFAULT_WAIT = "1s"
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(ms|s|m)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_POLLED = re.compile(r"/v1/query/([^/]+)/dynamicfilters")
+_WHOLE = re.compile(r"[0-9]{1,15}")
+_PAGE_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+_DECODERS: dict[str, Callable[[bytes], TupleDomain]] = {"application/json": decode_json, BINARY: decode_binary}
+
+
+class Endpoints:
+    """The calls of the protocol. Work that may take long is done on threads of the pool, not on the event loop."""
+
+    def __init__(
+        self, registry: Registry, polls: Polls, pool: Executor, limits: ServerLimits, metrics: Callable[[], str]
+    ) -> None:
+        self._registry, self._polls, self._pool = registry, polls, pool
+        self._limits, self._metrics = limits, metrics
+
+    async def status(self, request: Request) -> Response:
+        """State and version of a query."""
+        query = self._registry.get(request.path_params["query"])
+        version = query.version
+        body = {"query": query.id, "attempt": query.attempt, "state": query.state, "dynamicFiltersVersion": version}
+        return _json(body, headers={VERSION_HEADER: str(version)})
+
+    async def dynamic_filters(self, query_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """What is newer than a version, at once or when it comes."""
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        try:
+            since = _whole(headers.get(_VERSION, "0"), VERSION_HEADER)
+            max_wait = min(_seconds(headers.get(_WAIT, _DEFAULT_WAIT)), self._limits.max_wait_seconds)
+            may_gzip = accepts_gzip(headers.get(b"accept-encoding", ""))
+            answer = await self._polls.next(query_id, since, max_wait, scope["client"], may_gzip=may_gzip)
+        except HeadgateError as failure:
+            status = 404 if isinstance(failure, NotRegistered) else 400
+            await error(status, str(failure))(scope, receive, send)
+            return
+        if answer is not None:
+            await send(answer.head)
+            await send({"type": "http.response.body", "body": answer.body})
+
+    async def report(self, request: Request) -> Response:
+        """The domain of one partition of a build side."""
+        decode = _DECODERS.get(
+            request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+        )
+        if decode is None:
+            raise HTTPException(415, f"a domain is sent as one of {', '.join(_DECODERS)}")
+        query_id, filter_id = request.path_params["query"], request.path_params["filter"]
+        partition = _whole(request.path_params["partition"], "the partition")
+        attempt = _whole(request.query_params.get("attempt", "0"), "attempt")
+        self._registry.get(query_id).find(filter_id)  # a stranger's body is not worth reading
+        body = await read_body(request, self._limits)
+        outcome = await self._in_pool(
+            lambda: self._registry.report(query_id, filter_id, partition, decode(body), attempt)
+        )
+        return _json({"outcome": outcome})
+
+    async def events(self, request: Request) -> Response:
+        """What an executor received and removed."""
+        self._registry.get(request.path_params["query"])
+        body = await read_body(request, self._limits)
+        try:
+            message = await self._in_pool(lambda: msgspec.json.decode(body, type=EventsMessage))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
+            raise InvalidFilter(f"not a message of events: {failure}", "$") from failure
+        return _json({"outcome": self._registry.hear(request.path_params["query"], message)})
+
+    async def delete(self, request: Request) -> Response:
+        """End a query."""
+        query_id = request.path_params["query"]
+        self._registry.get(query_id)
+        await self._in_pool(lambda: self._registry.end(query_id, QueryState.CANCELLED))
+        return Response(status_code=204)
+
+    async def queries(self, _: Request) -> Response:
+        """All queries, without values."""
+        return _json({"queries": await self._in_pool(self._registry.stories)})
+
+    async def metrics(self, _: Request) -> Response:
+        """The figures of the coordinator, for Prometheus."""
+        return Response(self._metrics(), media_type="text/plain; version=0.0.4")
+
+    async def openapi(self, _: Request) -> Response:
+        """What this document describes."""
+        return _json(DOCUMENT)
+
+    async def page(self, _: Request) -> Response:
+        """The page for people."""
+        return HTMLResponse(PAGE, headers=_PAGE_HEADERS)
+
+    async def _in_pool(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+
+def make_app(endpoints: Endpoints) -> ASGIApp:
+    """Return the application: every address, and what becomes of errors."""
+    filters = "/v1/query/{query}/dynamicfilters"
+    routes = [
+        Route("/v1/query/{query}/status", endpoints.status, methods=["GET"]),
+        Route(filters, _never, methods=["GET"]),
+        Route(filters + "/{filter}/partitions/{partition}", endpoints.report, methods=["PUT"]),
+        Route("/v1/query/{query}/events", endpoints.events, methods=["POST"]),
+        Route("/v1/query/{query}", endpoints.delete, methods=["DELETE"]),
+        Route("/v1/queries", endpoints.queries, methods=["GET"]),
+        Route("/metrics", endpoints.metrics, methods=["GET"]),
+        Route("/openapi.json", endpoints.openapi, methods=["GET"]),
+        Route("/", endpoints.page, methods=["GET"]),
+    ]
+    framework = Starlette(routes=routes, exception_handlers=HANDLERS)
+    framework.router.redirect_slashes = False
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        # Thousands wait in a long-poll at once. Inside the framework each of them would keep a dozen frames alive,
+        # and waking it would cost twice as much.
+        if scope["method"] == "GET" and (polled := _POLLED.fullmatch(scope["path"])) is not None:
+            await endpoints.dynamic_filters(polled[1], scope, receive, send)
+        else:
+            await framework(scope, receive, send)
+
+    return app
+
+
+async def _never(_: Request) -> Response:
+    """Stand in for the long-poll among the routes, so that other methods on its address are answered with 405."""
+    raise AssertionError("a long-poll is answered before it comes to the routes")
+
+
+def _json(body: object, headers: dict[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(body), media_type="application/json", headers=headers)
+
+
+def _whole(text: str, what: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise InvalidFilter(f"{what} is {text[:60]!r}; it has to be a whole number from 0, of at most 15 digits")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    if (match := _DURATION.fullmatch(text.strip())) is None:
+        raise InvalidFilter(f"{WAIT_HEADER} is {text[:60]!r}; it has to be a duration such as 500ms, 1s or 1m")
+    return float(match[1]) * _SECONDS[match[2]]

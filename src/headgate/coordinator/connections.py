@@ -1,0 +1,111 @@
+"""Keep count of open connections, say when one closes, and cut off those that are too slow to be served.
+
+uvicorn limits how long a connection may be idle between requests, not how long a client may take to send the head of
+one or to read an answer. This adds both, through the calls that asyncio makes to every protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_TOO_SLOW = b'{"error":"the head of the request took too long to arrive; send it in one go"}'
+_TIMED_OUT = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%s" % (len(_TOO_SLOW), _TOO_SLOW)
+)
+
+
+class Connections:
+    """The open connections of one server, by the address of the client. Belongs to the loop's thread."""
+
+    def __init__(self, head_seconds: float, write_seconds: float) -> None:
+        self.head_seconds, self.write_seconds = head_seconds, write_seconds
+        self._open: dict[Any, _WatchedProtocol] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def opened(self, connection: _WatchedProtocol) -> None:
+        """Note a new connection."""
+        self._open[connection.client] = connection
+
+    def closed(self, connection: _WatchedProtocol) -> None:
+        """Note that a connection has gone, and tell who wants to know."""
+        self._open.pop(connection.client, None)
+        if connection.on_close is not None:
+            connection.on_close()
+
+    def on_close(self, client: Any, call: Callable[[], None] | None) -> None:
+        """Call when this client goes away, instead of what was to be called before."""
+        if (connection := self._open.get(client)) is not None:
+            connection.on_close = call
+        elif call is not None:
+            call()
+
+    def abort_all(self) -> None:
+        """Cut everyone off, with what they have not read yet."""
+        for connection in list(self._open.values()):
+            connection.transport.abort()
+
+    def protocol(self) -> type[HttpToolsProtocol]:
+        """Return uvicorn's protocol, with these connections watched."""
+        connections = self
+
+        class Watched(_WatchedProtocol):
+            watched_by = connections
+
+        return Watched
+
+
+class _WatchedProtocol(HttpToolsProtocol):
+    """One connection: known while it is open, cut off when a request does not come or an answer is not read."""
+
+    watched_by: Connections
+    on_close: Callable[[], None] | None = None
+    _head_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.watched_by.opened(self)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        cycle: Any = self.cycle  # None before the first request, whatever its annotation says
+        if cycle is not None and not cycle.response_complete:
+            _cancel(self._head_timer)
+            self._head_timer = None
+        elif self._head_timer is None:
+            self._await_head()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(self.watched_by.write_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _cancel(self._write_timer)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        _cancel(self._head_timer)
+        _cancel(self._write_timer)
+        super().connection_lost(exc)
+        self.watched_by.closed(self)
+
+    def _await_head(self) -> None:
+        self._head_timer = self.loop.call_later(self.watched_by.head_seconds, self._give_up)
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(_TIMED_OUT)
+            self.transport.close()
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

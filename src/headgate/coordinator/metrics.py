@@ -1,0 +1,46 @@
+"""Write the figures of the coordinator as Prometheus reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from headgate.coordinator.query import QueryState
+from headgate.coordinator.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric: its name, its kind, what it counts, and its value by label (``""`` for none)."""
+
+    name: str
+    kind: str
+    help: str
+    values: Mapping[str, int]
+
+
+def render_metrics(registry: Registry, long_polls: int, connections: int, requests: Mapping[int, int]) -> str:
+    """Return all figures as text."""
+    metrics = _metrics(registry, long_polls, connections, requests)
+    return "".join(line for metric in metrics for line in _lines(metric))
+
+
+def _metrics(registry: Registry, long_polls: int, connections: int, requests: Mapping[int, int]) -> Iterator[Metric]:
+    running = [story for story in registry.stories() if story["state"] == QueryState.RUNNING]
+    complete = [held["complete"] for story in running for held in story["filters"]]
+    states = {'state="complete"': sum(complete), 'state="waiting"': len(complete) - sum(complete)}
+    outcomes = {f'outcome="{outcome}"': count for outcome, count in registry.counts().items()}
+    statuses = {f'status="{status}"': count for status, count in sorted(requests.items())}
+    yield Metric("headgate_queries", "gauge", "Queries that run.", {"": len(running)})
+    yield Metric("headgate_filters", "gauge", "Filters of queries that run.", states)
+    yield Metric("headgate_filter_bytes", "gauge", "Memory held by filters.", {"": registry.memory})
+    yield Metric("headgate_long_polls", "gauge", "Executors that wait for news.", {"": long_polls})
+    yield Metric("headgate_connections", "gauge", "Open connections.", {"": connections})
+    yield Metric("headgate_reports_total", "counter", "Reports, by what became of them.", outcomes)
+    yield Metric("headgate_requests_total", "counter", "Requests, by status.", statuses)
+
+
+def _lines(metric: Metric) -> Iterator[str]:
+    yield f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} {metric.kind}\n"
+    for label, value in metric.values.items():
+        yield f"{metric.name}{{{label}}} {value}\n" if label else f"{metric.name} {value}\n"

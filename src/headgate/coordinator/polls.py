@@ -1,0 +1,130 @@
+"""Let executors wait for news on the event loop: a future each, no thread, and one encoded answer for all.
+
+A publisher's thread only says that a query has news; the loop wakes every poll of that query in one go. The order that
+makes it safe: a poll enters itself first and looks at the version second, the publisher raises the version first and
+calls second, so that whichever comes later sees the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from headgate.coordinator.answers import Answer, encode_answer
+from headgate.coordinator.connections import Connections
+from headgate.coordinator.query import Query, QueryState
+from headgate.coordinator.registry import Registry
+
+_INLINE_BYTES = 64 * 1024  # larger filters are encoded on another thread, so that the loop serves others meanwhile
+_KEPT_ANSWERS = 16  # of one query: executors that have fallen behind ask from different versions
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    query: Query
+    version: int
+    answer: asyncio.Future[Answer]
+
+
+class Polls:
+    """The open long-polls of one server. All but `notify` and `waiting` belong to the loop's thread."""
+
+    def __init__(
+        self, registry: Registry, loop: asyncio.AbstractEventLoop, pool: Executor, connections: Connections
+    ) -> None:
+        self._registry, self._loop, self._pool, self._connections = registry, loop, pool, connections
+        self._waiters: dict[str, set[asyncio.Future[bool]]] = {}
+        self._answers: dict[str, dict[tuple[int, bool], _Made]] = {}
+        self._news: set[str] = set()
+        self._lock, self._closed = Lock(), False
+
+    @property
+    def waiting(self) -> int:
+        """How many polls are open."""
+        return sum(len(waiters) for waiters in list(self._waiters.values()))
+
+    def notify(self, query_id: str) -> None:
+        """Say that a query has news; from any thread. Many calls before the loop looks make one wake-up."""
+        with self._lock:
+            is_first = not self._news
+            self._news.add(query_id)
+        if is_first:
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def close(self) -> None:
+        """Wake everyone, and let nobody wait any more."""
+        self._closed = True
+        for query_id in list(self._waiters):
+            self._wake_query(query_id)
+
+    async def next(self, query_id: str, since: int, max_wait: float, client: Any, *, may_gzip: bool) -> Answer | None:
+        """Wait for news after a version, at most ``max_wait`` seconds, and return it; None when the client has gone.
+
+        A version that this query has not reached yet comes from another life of it: everything is news then, at once.
+        """
+        query = self._registry.get(query_id)
+        if since > query.version:
+            since = 0
+        elif not await self._is_worth_answering(query, since, max_wait, client):
+            return None
+        # a query that has ended meanwhile is answered once more, with its last state
+        return await self._answer(self._registry.find(query_id) or query, since, may_gzip=may_gzip)
+
+    async def _is_worth_answering(self, query: Query, since: int, max_wait: float, client: Any) -> bool:
+        waiter: asyncio.Future[bool] = self._loop.create_future()
+        waiters = self._waiters.setdefault(query.id, set())
+        waiters.add(waiter)
+        try:
+            if query.version > since or query.state is not QueryState.RUNNING or self._closed or max_wait <= 0:
+                return True
+            timer = self._loop.call_later(max_wait, _resolve, waiter, True)
+            self._connections.on_close(client, lambda: _resolve(waiter, False))
+            try:
+                return await waiter
+            finally:
+                timer.cancel()
+                self._connections.on_close(client, None)
+        finally:
+            waiters.discard(waiter)
+            if not waiters and self._waiters.get(query.id) is waiters:
+                del self._waiters[query.id]
+
+    async def _answer(self, query: Query, since: int, *, may_gzip: bool) -> Answer:
+        made = self._answers.get(query.id, {}).get((since, may_gzip))
+        if made is None or made.query is not query or made.version != query.version:
+            made = self._make(query, since, may_gzip=may_gzip)
+        return made.answer.result() if made.answer.done() else await asyncio.shield(made.answer)
+
+    def _make(self, query: Query, since: int, *, may_gzip: bool) -> _Made:
+        news = query.filters.newer_than(since)
+        if sum(state.domain.nbytes for state in news.filters.values()) <= _INLINE_BYTES:
+            answer: asyncio.Future[Answer] = self._loop.create_future()
+            answer.set_result(encode_answer(query, news, may_gzip=may_gzip))
+        else:
+            answer = self._loop.run_in_executor(self._pool, lambda: encode_answer(query, news, may_gzip=may_gzip))
+        made = _Made(query, news.version, answer)
+        if query.state is QueryState.RUNNING:
+            kept = self._answers.setdefault(query.id, {})
+            if len(kept) >= _KEPT_ANSWERS:
+                kept.clear()
+            kept[since, may_gzip] = made
+        return made
+
+    def _wake(self) -> None:
+        with self._lock:
+            changed, self._news = self._news, set()
+        for query_id in changed:
+            self._wake_query(query_id)
+
+    def _wake_query(self, query_id: str) -> None:
+        self._answers.pop(query_id, None)
+        for waiter in self._waiters.pop(query_id, ()):
+            _resolve(waiter, True)
+
+
+def _resolve(waiter: asyncio.Future[bool], is_worth_answering: bool) -> None:
+    if not waiter.done():
+        waiter.set_result(is_worth_answering)

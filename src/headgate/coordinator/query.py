@@ -1,0 +1,200 @@
+"""Hold one attempt of one query: its filters under one version, what they hold, and what happened to them.
+
+A report that does not fit into the memory of the query is widened, to a range or to ALL, and never refused: a wider
+filter keeps more rows, which is safe.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from threading import Lock
+from typing import Any
+
+from headgate.coordinator.events import EventsMessage, StoryBook
+from headgate.coordinator.memory import MemoryAccount
+from headgate.domain import Limits, TupleDomain
+from headgate.errors import InvalidFilter, NotRegistered
+from headgate.filters import DynamicFilter, FilterMerger, FilterSet, Snapshot
+
+_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,200}")
+
+
+class QueryState(StrEnum):
+    """Where a query stands; all but RUNNING are ends."""
+
+    RUNNING = "RUNNING"
+    FINISHED = "FINISHED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+class Outcome(StrEnum):
+    """What became of a report."""
+
+    ACCEPTED = "accepted"
+    REPEATED = "repeated"  # the partition has reported, or the filter is complete
+    STALE = "stale"  # it came from an older attempt of the query
+
+
+def checked_name(name: str, what: str) -> str:
+    """Return a name that can stand in a URL; refuse any other."""
+    if not _NAME.fullmatch(name):
+        raise InvalidFilter(f"{name[:60]!r} cannot name a {what}; use 1 to 200 letters, digits and _ . : -")
+    return name
+
+
+class Query:
+    """The filters of one attempt. Thread-safe; no lock is held while listeners run."""
+
+    def __init__(
+        self,
+        id: str,
+        attempt: int,
+        *,
+        limits: Limits,
+        memory_limit: int,
+        clock: Callable[[], float],
+        on_change: Callable[[], None],
+        start: int = 0,
+    ) -> None:
+        self.id, self.attempt, self.state = checked_name(id, "query"), attempt, QueryState.RUNNING
+        self.memory = MemoryAccount(memory_limit)
+        self.registered = clock()
+        self._filters: dict[str, tuple[DynamicFilter, FilterMerger]] = {}
+        self._set = FilterSet(start=start, on_change=on_change)
+        self._stories, self._limits, self._clock = StoryBook(), limits, clock
+        self._lock = Lock()
+
+    @property
+    def version(self) -> int:
+        """How often any filter has changed, over all attempts of the query."""
+        return self._set.version
+
+    @property
+    def filters(self) -> FilterSet:
+        """The filters, for asking what is newer."""
+        return self._set
+
+    def add_filter(
+        self, id: str, columns: Iterable[str], expected: int | None, *, broadcast: bool, blocking: bool
+    ) -> DynamicFilter:
+        """Begin to collect a filter."""
+        made = DynamicFilter(checked_name(id, "filter"), columns, blocking=blocking)
+        merger = FilterMerger(
+            made,
+            expected,
+            broadcast=broadcast,
+            limits=self._limits,
+            fit=lambda merged: _cover(merged, lambda size: self.memory.fits(id, size)),
+        )
+        with self._lock:
+            if self.state is not QueryState.RUNNING:
+                raise NotRegistered(f"query {self.id!r} has ended; it takes no more filters")
+            if id in self._filters:
+                raise InvalidFilter(f"query {self.id!r} has a filter {id!r} already; give this one another name")
+            self._stories.ask(id, self._clock())
+            self._filters[id] = made, merger
+        made.subscribe(lambda state: self._on_state(id, state))
+        self._set.add(made)
+        return made
+
+    def find(self, id: str) -> tuple[DynamicFilter, FilterMerger]:
+        """Return a filter and its merger."""
+        with self._lock:
+            if (found := self._filters.get(id)) is None:
+                raise NotRegistered(f"query {self.id!r} has no filter {id[:60]!r}; ask /v1/queries for those it has")
+            return found
+
+    def report(self, id: str, partition: int, domain: TupleDomain) -> Outcome:
+        """Take the domain of one partition; the filter is published when the last is in."""
+        _, merger = self.find(id)
+        return self._within_memory(id, domain, lambda cover: merger.report(partition, cover))
+
+    def publish(self, id: str, domain: TupleDomain) -> Outcome:
+        """Complete a filter in one go."""
+        _, merger = self.find(id)
+        return self._within_memory(id, domain, merger.finish)
+
+    def hear(self, message: EventsMessage) -> Outcome:
+        """Take what an executor says of the filters it has."""
+        return Outcome.ACCEPTED if self._stories.hear(message, self._clock()) else Outcome.REPEATED
+
+    def freeze(self, state: QueryState) -> int:
+        """Let nothing more be seen of this attempt, and return its last version."""
+        with self._lock:
+            self.state = state
+        return self._set.close()
+
+    def release(self) -> None:
+        """Free what the filters hold and wake who waits for them: a filter that will not come is ALL, complete."""
+        with self._lock:
+            held = list(self._filters.values())
+        for _, merger in held:
+            merger.finish(TupleDomain.all())
+        self.memory.clear()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the query as plain data, without the values of its filters."""
+        with self._lock:
+            held = list(self._filters.values())
+        return {
+            "query": self.id,
+            "attempt": self.attempt,
+            "state": self.state,
+            "version": self.version,
+            "registered": self.registered,
+            "memoryBytes": self.memory.used,
+            "memoryPeakBytes": self.memory.peak,
+            "filters": [self._filter_to_dict(made, merger) for made, merger in held],
+        }
+
+    def _filter_to_dict(self, made: DynamicFilter, merger: FilterMerger) -> dict[str, Any]:
+        state = made.snapshot()
+        domains = state.domain.domains
+        kinds = {} if domains is None else {column: held.kind.value for column, held in sorted(domains.items())}
+        return {
+            "id": made.id,
+            "columns": sorted(made.columns),
+            "version": state.version,
+            "complete": state.is_complete,
+            "none": state.domain.is_none,
+            "kinds": kinds,
+            "bytes": state.domain.nbytes,
+            "expected": merger.expected,
+            "reported": merger.reported,
+            "events": self._stories.story(made.id),
+        }
+
+    def _within_memory(self, id: str, domain: TupleDomain, take: Callable[[TupleDomain], bool]) -> Outcome:
+        """Hand over the narrowest cover of the domain that there is room for; ALL needs none."""
+        arrived, (made, _) = self._clock(), self.find(id)
+        cover = _cover(domain.only(made.columns), self.memory.reserve)
+        try:
+            taken = take(cover)
+        finally:
+            self.memory.release(cover.nbytes)
+            self._settle(id)
+        if taken:
+            self._stories.collect(id, arrived)
+        return Outcome.ACCEPTED if taken else Outcome.REPEATED
+
+    def _on_state(self, id: str, state: Snapshot) -> None:
+        if not state.is_complete or self.state is not QueryState.RUNNING:
+            return
+        self._stories.publish(id, self._clock())
+        self.find(id)[1].finish(state.domain)  # whoever holds the handle may have completed it past the merger
+        self._settle(id)
+
+    def _settle(self, id: str) -> None:
+        made, merger = self.find(id)
+        self.memory.settle(id, lambda: merger.nbytes + made.current().nbytes)
+
+
+def _cover(domain: TupleDomain, has_room: Callable[[int], bool]) -> TupleDomain:
+    """Return the narrowest of the domain, its range and ALL that there is room for; ALL takes none."""
+    if has_room(domain.nbytes):
+        return domain
+    ranged = domain.simplify(1)
+    return ranged if has_room(ranged.nbytes) else TupleDomain.all()

@@ -1,0 +1,205 @@
+"""Know every running query: its attempt, its filters, who must report and who wants to be told.
+
+    driver thread    register(q)   add_filter(q, df, columns, expected=2)   publish(q, df, domain)   …   end(q)
+    HTTP thread                    report(q, df, 0, part)   report(q, df, 1, part) -> published, version + 1
+
+Queries know nothing of each other. A newer attempt of a query begins with no filters and goes on from the version of
+the older one, whose reports are ignored from then on. Thread-safe; no lock is held while listeners run.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable
+from threading import Lock
+from typing import Any
+
+from headgate.coordinator.events import EventsMessage
+from headgate.coordinator.query import Outcome, Query, QueryState
+from headgate.domain import Limits, TupleDomain
+from headgate.errors import InvalidFilter, NotRegistered
+from headgate.filters import DynamicFilter, Snapshot
+
+_log = logging.getLogger(__name__)
+_REMEMBERED = 100  # queries that have ended, without their values
+_MEMORY_LIMIT = 100 * 1024**2
+
+Watcher = Callable[[str], None]
+
+
+class Registry:
+    """The queries of one driver.
+
+    ``memory_limit`` is what the filters of one query may hold; beyond it they become ranges, then ALL.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        memory_limit: int = _MEMORY_LIMIT,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._limits, self._memory_limit, self._clock = limits or Limits(), memory_limit, clock
+        self._queries: dict[str, Query] = {}
+        self._ended: deque[dict[str, Any]] = deque(maxlen=_REMEMBERED)
+        self._watchers: tuple[Watcher, ...] = ()
+        self._counts: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def register(self, query_id: str, attempt: int = 0) -> None:
+        """Begin a query, or a newer attempt of one, which drops the filters of the older; repeating is harmless."""
+        with self._lock:
+            older = self._queries.get(query_id)
+            if older is not None and attempt == older.attempt:
+                return
+            if attempt < (0 if older is None else older.attempt):
+                newest = 0 if older is None else older.attempt
+                raise InvalidFilter(f"attempt {attempt} of query {query_id!r} is too old; attempts begin at {newest}")
+            start = 0 if older is None else older.freeze(QueryState.CANCELLED) + 1
+            self._queries[query_id] = self._new_query(query_id, attempt, start)
+        if older is not None:
+            older.release()
+            self._tell(query_id)
+
+    def add_filter(
+        self,
+        query_id: str,
+        filter_id: str,
+        columns: Iterable[str],
+        expected: int | None = None,
+        *,
+        broadcast: bool = False,
+        blocking: bool = True,
+    ) -> DynamicFilter:
+        """Ask for a filter and return its handle; ``expected`` partitions must report, a broadcast only once."""
+        return self.get(query_id).add_filter(filter_id, columns, expected, broadcast=broadcast, blocking=blocking)
+
+    def expect(self, query_id: str, filter_id: str, partitions: int) -> None:
+        """Say how many partitions a filter has, when that is known only later."""
+        self.get(query_id).find(filter_id)[1].expect(partitions)
+
+    def publish(self, query_id: str, filter_id: str, domain: TupleDomain, attempt: int | None = None) -> Outcome:
+        """Complete a filter in one go, from a job of the driver; left out, the attempt is the newest."""
+        return self._taken(query_id, attempt, lambda query: query.publish(filter_id, domain))
+
+    def report(
+        self, query_id: str, filter_id: str, partition: int, domain: TupleDomain, attempt: int | None = None
+    ) -> Outcome:
+        """Take the domain of one partition, of the attempt that it came from; left out, that is the newest."""
+        return self._taken(query_id, attempt, lambda query: query.report(filter_id, partition, domain))
+
+    def hear(self, query_id: str, message: EventsMessage) -> Outcome:
+        """Take what an executor says of the filters it has."""
+        return self._taken(query_id, message.attempt, lambda query: query.hear(message))
+
+    def subscribe(self, query_id: str, filter_id: str, listener: Callable[[Snapshot], None]) -> None:
+        """Call ``listener`` exactly once, when the filter is complete: at once if it is, with ALL if the query ends."""
+
+        def when_complete(state: Snapshot) -> None:
+            if state.is_complete:
+                listener(state)
+
+        self.get(query_id).find(filter_id)[0].subscribe(when_complete)
+
+    def wait(self, query_id: str, filter_ids: Collection[str], timeout: float | None = None) -> bool:
+        """Wait for some filters, under one clock; return whether all are complete. None of them: no wait."""
+        query = self.get(query_id)
+        wanted = [query.find(filter_id)[0] for filter_id in filter_ids]
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for held in wanted:
+            held.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        return all(held.is_complete for held in wanted)
+
+    def end(self, query_id: str, state: QueryState = QueryState.FINISHED) -> dict[str, Any] | None:
+        """Forget a query, wake who waits for it, and return its story; None when there is no such query."""
+        with self._lock:
+            if (query := self._queries.pop(query_id, None)) is None:
+                return None
+            query.freeze(state)
+            story = query.to_dict()
+        query.release()
+        story["memoryBytes"] = query.memory.used
+        self._ended.append(story)
+        self._tell(query_id)
+        return story
+
+    def close(self) -> None:
+        """End every query that is left."""
+        with self._lock:
+            left = list(self._queries)
+        for query_id in left:
+            self.end(query_id, QueryState.CANCELLED)
+
+    def get(self, query_id: str) -> Query:
+        """Return a query that runs."""
+        if (found := self.find(query_id)) is None:
+            raise NotRegistered(f"there is no query {query_id[:60]!r}; it may have ended")
+        return found
+
+    def find(self, query_id: str) -> Query | None:
+        """Return a query that runs, or None."""
+        with self._lock:
+            return self._queries.get(query_id)
+
+    def story(self, query_id: str) -> dict[str, Any]:
+        """Return a query that runs as plain data: its filters, their sizes, and when what happened."""
+        return self.get(query_id).to_dict()
+
+    def stories(self) -> list[dict[str, Any]]:
+        """Return all queries as plain data: those that run, then those that ended lately, the newest first."""
+        with self._lock:
+            running = list(self._queries.values())
+            ended = list(self._ended)
+        return [query.to_dict() for query in running] + ended[::-1]
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the filters of all queries hold."""
+        with self._lock:
+            running = list(self._queries.values())
+        return sum(query.memory.used for query in running)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many reports and publications were accepted, repeated and stale."""
+        with self._lock:
+            return {outcome: self._counts[outcome] for outcome in Outcome}
+
+    def watch(self, watcher: Watcher) -> None:
+        """Call ``watcher`` with the id of each query that has news or has ended, on the thread that made it so."""
+        with self._lock:
+            self._watchers += (watcher,)
+
+    def unwatch(self, watcher: Watcher) -> None:
+        """Call a watcher no more."""
+        with self._lock:
+            self._watchers = tuple(kept for kept in self._watchers if kept != watcher)
+
+    def _new_query(self, query_id: str, attempt: int, start: int) -> Query:
+        return Query(
+            query_id,
+            attempt,
+            limits=self._limits,
+            memory_limit=self._memory_limit,
+            clock=self._clock,
+            on_change=lambda: self._tell(query_id),
+            start=start,
+        )
+
+    def _taken(self, query_id: str, attempt: int | None, take: Callable[[Query], Outcome]) -> Outcome:
+        """Hand something to the query if it comes from its newest attempt, and count what became of it."""
+        query = self.get(query_id)
+        if attempt is not None and attempt > query.attempt:
+            raise NotRegistered(f"attempt {attempt} of query {query.id!r} is not known; the newest is {query.attempt}")
+        outcome = Outcome.STALE if attempt is not None and attempt < query.attempt else take(query)
+        with self._lock:
+            self._counts[outcome] += 1
+        return outcome
+
+    def _tell(self, query_id: str) -> None:
+        for watcher in self._watchers:
+            try:
+                watcher(query_id)
+            except Exception:  # noqa: BLE001 - a watcher's mistake must not reach the one who publishes
+                _log.exception("a watcher of the coordinator failed for query %s", query_id)
