@@ -5,44 +5,122 @@ read the plan -> plan its filters -> collect the builds, wave by wave -> prune t
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
 from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from headgate.catalyst import Query, SparkBridge, read_plan
-from headgate.collect import collect_builds
+from headgate.collect import BuildRequest, RunningWave
 from headgate.config import SETTINGS, Settings, checked, read_settings
+from headgate.coordinator import Coordinator
 from headgate.domain import Limits
-from headgate.journey import Journey, Scans
+from headgate.journey import Journey, LateFilters, Scans, ScanSpeed, Waiting
 from headgate.observe import QueryReport
 from headgate.plan import RuleContext, Strategy, plan_filters
 from headgate.plan.nodes import Node
 from headgate.tables import LayoutCache
 
 
-def travel(query: Query, cache: LayoutCache) -> tuple[Any, QueryReport, Node]:
-    """Take one query all the way; return the new Catalyst plan (None: nothing changed), its report and its nodes."""
-    started = time.perf_counter()
-    root, configured = read_plan(query.read())
-    settings = read_settings(configured)
-    broadcast, by_case = int(configured["broadcast"]), bool(configured["caseSensitive"])
-    scans = Scans(query, root, cache, settings, case_sensitive=by_case, by_name=not configured["fieldIds"])
-    plan = plan_filters(root, _context(settings, scans, broadcast))
-    journey = Journey(plan, scans, settings, broadcast_bytes=broadcast)
-    if settings.strategy != "never":
-        for wave in journey.waves():
+@dataclass(frozen=True, slots=True)
+class Travelled:
+    """One query after its journey: the new Catalyst plan (None: nothing changed), its nodes, its report."""
+
+    plan: Any
+    root: Node
+    report: QueryReport
+    late: LateFilters | None = None
+
+    def told(self) -> QueryReport:
+        """Return the report, with what late filters have done by now."""
+        if self.late is not None:
+            self.late.report(self.report.filters)
+        return self.report
+
+
+class Traveller:
+    """What the queries of one session share on their way: footers, the speed of scans, the coordinator."""
+
+    def __init__(self, coordinator: Callable[[], Coordinator]) -> None:
+        self._cache, self._speed, self._coordinator = LayoutCache(), ScanSpeed(), coordinator
+
+    def travel(self, query: Query) -> Travelled:
+        """Take one query all the way."""
+        started = time.perf_counter()
+        root, configured = read_plan(query.read())
+        settings = read_settings(configured)
+        broadcast, by_case = int(configured["broadcast"]), bool(configured["caseSensitive"])
+        scans = Scans(query, root, self._cache, settings, case_sensitive=by_case, by_name=not configured["fieldIds"])
+        plan = plan_filters(root, _context(settings, scans, broadcast))
+        journey = Journey(plan, scans, settings, broadcast_bytes=broadcast)
+        late = None if settings.strategy == "never" else self._collect(query, journey, settings)
+        if query.was_cancelled:
+            return Travelled(None, root, journey.report())
+        edits = journey.edits()
+        edits = edits if late is None else late.filters.edits(edits)
+        rewritten = query.write(msgspec.json.encode(edits).decode()) if edits else None
+        report = journey.report()
+        report.plan_ms = (time.perf_counter() - started) * 1000 - report.build_ms
+        if late is not None:
+            late.start()
+        return Travelled(rewritten, root, report, late.filters if late is not None else None)
+
+    def unfiltered_report(self, query: Query) -> QueryReport:
+        """Return the report of a query that never left the JVM."""
+        root, configured = read_plan(query.read())
+        settings = read_settings(configured)
+        scans = Scans(query, root, self._cache, settings)
+        plan = plan_filters(root, _context(settings, scans, 0), rules=())
+        return Journey(plan, scans, settings).report()
+
+    def _collect(self, query: Query, journey: Journey, settings: Settings) -> _Beside | None:
+        """Run the waves of builds as long as the query waits; return what is left to come, if anything is."""
+        waiting, limits, waves = self._waiting(query, journey, settings), _limits(settings), journey.waves()
+        left: tuple[RunningWave | None, Sequence[BuildRequest]] = (None, ())
+        for wave in waves:
+            running = RunningWave(query, wave, limits)
             began = time.perf_counter()
-            journey.take_in(wave, collect_builds(query, wave, _limits(settings)))
+            results = waiting.wait(running)
             journey.build_ms += (time.perf_counter() - began) * 1000
+            if results is None:
+                left = (running, wave)
+                break
+            journey.take_in(wave, results)
             if query.was_cancelled:
-                return None, journey.report(), root
-    edits = journey.edits()
-    rewritten = query.write(msgspec.json.encode(edits).decode()) if edits else None
-    report = journey.report()
-    report.plan_ms = (time.perf_counter() - started) * 1000 - report.build_ms
-    return rewritten, report, root
+                return None
+            for request, result in zip(wave, results, strict=True):
+                self._speed.learn(journey.build_bytes(request.node), result.millis / 1000)
+        if not journey.awaited():
+            return None
+        filters = LateFilters(query, self._coordinator(), journey, limits)
+        return _Beside(filters, *left, itertools.chain(waves, journey.waves_beside()))
+
+    def _waiting(self, query: Query, journey: Journey, settings: Settings) -> Waiting:
+        if not settings.non_blocking:
+            return Waiting(math.inf)
+        spared = self._speed.seconds(journey.fed_bytes()) * (1.0 - settings.min_selectivity)
+        return Waiting.of(
+            settings.max_wait, spared=spared, threshold=settings.queue_threshold, idle_share=query.idle_share
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """Filters that nobody waits for, and the builds that they are still to come from."""
+
+    filters: LateFilters
+    running: RunningWave | None
+    wave: Sequence[BuildRequest]
+    waves: Iterator[list[BuildRequest]]
+
+    def start(self) -> None:
+        """Go on with the builds beside the query."""
+        self.filters.start(self.running, self.wave, self.waves)
 
 
 def _limits(settings: Settings) -> Limits:
@@ -56,6 +134,7 @@ def _context(settings: Settings, scans: Scans, broadcast: int) -> RuleContext:
         min_selectivity=settings.min_selectivity,
         range_filters=settings.range_filters,
         filter_rows=settings.filter_rows,
+        non_blocking=settings.non_blocking,
         clustering=scans.clustering,
     )
 
@@ -66,8 +145,10 @@ class Gate:
     def __init__(self, spark: Any, **options: Any) -> None:
         texts = {name: checked(name, value) for name, value in options.items()}
         self._spark = spark
-        self._cache = LayoutCache()
-        self.reports: deque[QueryReport] = deque(maxlen=100)
+        self._coordinator: Coordinator | None = None
+        self._traveller = Traveller(self._started_coordinator)
+        self._travelled: deque[Travelled] = deque(maxlen=100)
+        self._last: QueryReport | None = None
         self._reported = 0
         self._bridge = SparkBridge(spark, self._rewrite)
         self._bridge.declare(SETTINGS)
@@ -79,39 +160,59 @@ class Gate:
         before = self._bridge.configure({name: checked(name, value) for name, value in options.items()})
         self._before = {**before, **self._before}
 
-    def _rewrite(self, query: Query) -> Any:
-        rewritten, report, _ = travel(query, self._cache)
-        self._note(report)
-        return rewritten
+    @property
+    def reports(self) -> list[QueryReport]:
+        """The reports of the last queries, oldest first."""
+        return [travelled.told() for travelled in self._travelled]
 
-    def _note(self, report: QueryReport) -> None:
-        report.failures = self._bridge.failures
-        self.reports.append(report)
+    def forget(self) -> None:
+        """Forget the queries of the past."""
+        self._travelled.clear()
+
+    def _started_coordinator(self) -> Coordinator:
+        """The coordinator starts with the first filter that nobody waits for."""
+        if self._coordinator is None:
+            self._coordinator = Coordinator(self._bridge.driver_host()).start()
+        return self._coordinator
+
+    def _rewrite(self, query: Query) -> Any:
+        self._end_queries()
+        travelled = self._traveller.travel(query)
+        self._note(travelled)
+        return travelled.plan
+
+    def _end_queries(self) -> None:
+        """Free the late filters of queries that have ended."""
+        if self._coordinator is not None:
+            for ended in self._bridge.ended_queries():
+                self._coordinator.registry.end(ended)
+
+    def _note(self, travelled: Travelled) -> None:
+        self._travelled.append(travelled)
+        self._last = None
         self._reported = self._bridge.plans_seen()
 
     def report(self) -> QueryReport:
         """Return the report of the last query of the session."""
         try:
             self._note_unfiltered()
+            last = self._travelled[-1].told() if self._travelled else QueryReport(note="no query has run yet")
         except Exception as error:  # noqa: BLE001 - telling what happened must not fail either
             return QueryReport(failures=[*self._bridge.failures, str(error)], note="the last query could not be read")
-        report = self.reports[-1] if self.reports else QueryReport(note="no query has run yet")
+        report = self._last or last
         report.failures = self._bridge.failures
         return report
 
     def _note_unfiltered(self) -> None:
         """A query without a join never leaves the JVM, so its report is made when it is asked for."""
         if self._bridge.plans_seen() != self._reported and (query := self._bridge.last_seen()) is not None:
-            root, configured = read_plan(query.read())
-            settings = read_settings(configured)
-            scans = Scans(query, root, self._cache, settings)
-            plan = plan_filters(root, _context(settings, scans, 0), rules=())
-            self._note(Journey(plan, scans, settings).report())
+            self._last = self._traveller.unfiltered_report(query)
+            self._reported = self._bridge.plans_seen()
 
     def explain(self, frame: Any) -> tuple[Node, QueryReport]:
         """Take a DataFrame's query on the journey without running it; return its nodes and its report."""
-        _, report, root = travel(self._bridge.query_of(frame), self._cache)
-        return root, report
+        travelled = self._traveller.travel(self._bridge.query_of(frame))
+        return travelled.root, travelled.told()
 
     def filtered(self, frame: Any) -> Any:
         """Return the DataFrame with its dynamic filters applied, or itself where there is nothing to apply."""
@@ -129,3 +230,5 @@ class Gate:
             self.is_closed = True
             self._bridge.remove()
             self._bridge.restore(self._before)
+            if self._coordinator is not None:
+                self._coordinator.close()

@@ -20,7 +20,7 @@ def broken(*_: Any, **__: Any) -> Any:
     raise RuntimeError("a stone in the gate")
 
 
-@pytest.mark.parametrize("step", ["read_plan", "plan_filters", "collect_builds", "read_settings"])
+@pytest.mark.parametrize("step", ["read_plan", "plan_filters", "RunningWave", "read_settings"])
 def test_a_step_that_fails_leaves_the_query_unfiltered(
     spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

@@ -14,8 +14,7 @@ import headgate
 from headgate.catalyst import Query, SparkBridge, read_plan
 from headgate.catalyst.bridge import _handed_over
 from headgate.catalyst.compiler import compiled, java_sources
-from headgate.collect import BuildRequest
-from headgate.collect.builds import collect_builds
+from headgate.collect import BuildRequest, RunningWave
 from headgate.domain import Kind, Limits
 from headgate.tables import read_local_tails
 
@@ -74,7 +73,7 @@ def test_a_large_set_of_keys(bridge: SparkBridge, spark: SparkSession) -> None:
     query = bridge.query_of(spark.range(0, 100_000, 1, 2).selectExpr("id * id + 5000000000 as id"))
     read_plan(query.read())
     request = BuildRequest(0, (0,), (0,), ("bigint",), 0)
-    (result,) = collect_builds(query, [request], Limits(max_distinct=100_000))
+    (result,) = RunningWave(query, [request], Limits(max_distinct=100_000)).wait()
 
     assert result.domains[0].kind is Kind.SET
     assert result.domains[0].listed() == [i * i + 5_000_000_000 for i in range(100_000)]

@@ -10,8 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.catalyst import SparkBridge, read_plan
-from headgate.collect import BuildRequest, BuildResult
-from headgate.collect.builds import collect_builds
+from headgate.collect import BuildRequest, BuildResult, RunningWave
 from headgate.domain import Domain, Kind, Limits
 
 Collect = Callable[..., BuildResult]
@@ -32,7 +31,7 @@ def collect(spark: SparkSession) -> Iterator[Collect]:
             types=tuple(column.type for column in root.output),
             row_bytes=row_bytes,
         )
-        (result,) = collect_builds(query, [request], limits or Limits())
+        (result,) = RunningWave(query, [request], limits or Limits()).wait()
         return result
 
     yield run

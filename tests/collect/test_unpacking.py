@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from pyroaring import BitMap
 
-from headgate.collect import BuildRequest, BuildResult
-from headgate.collect.builds import collect_builds
+from headgate.collect import BuildRequest, BuildResult, RunningWave
 from headgate.domain import Domain, Kind, Limits
 
 SET, BITMAP, RANGE, TEXTS, TEXT_RANGE, ANYTHING = range(6)
@@ -23,8 +22,11 @@ class Answers:
     def __init__(self, packed: bytes) -> None:
         self.packed, self.asked = packed, ""
 
-    def collect(self, request: str) -> bytes:
+    def start_builds(self, request: str) -> Answers:
         self.asked = request
+        return self
+
+    def wait(self, seconds: float | None) -> bytes:
         return self.packed
 
 
@@ -61,7 +63,7 @@ def collected(types: tuple[str, ...], *parts: list[bytes], limits: Limits | None
     """Return the domain of each key of one build."""
     request = BuildRequest(5, tuple(range(len(types))), tuple(range(len(types))), types, 0)
     answers = Answers(struct.pack(">i", 1) + build(*parts, keys=len(types)))
-    (result,) = collect_builds(answers, [request], limits or Limits())  # type: ignore[arg-type]
+    (result,) = RunningWave(answers, [request], limits or Limits()).wait()  # type: ignore[arg-type]
     return [result.domains[number] for number in range(len(types))]
 
 
@@ -253,7 +255,7 @@ def test_several_builds_are_told_apart() -> None:
         + build(error="java.lang.Bad: ä")
         + build([partial(SET, longs(2))])
     )
-    results = collect_builds(answers, [first, second, third], Limits(11, 2200))  # type: ignore[arg-type]
+    results = RunningWave(answers, [first, second, third], Limits(11, 2200)).wait()  # type: ignore[arg-type]
 
     assert results == [
         BuildResult(3, 12, True, 40, 7, "", {71: Domain.of("int", [1]), 72: Domain.of("string", ["x"])}),

@@ -39,9 +39,21 @@ class Query:
         """Return the files of a scan as JSON."""
         return _handed_over(self._context.listFiles(scan)).decode()
 
-    def collect(self, request: str) -> bytes:
-        """Run build sides and return what they gave, packed."""
-        return _handed_over(self._context.collect(request))
+    def start_builds(self, request: str) -> RunningBuilds:
+        """Start build sides and return at once."""
+        return RunningBuilds(self._context.startBuilds(request))
+
+    def idle_share(self) -> float:
+        """Return the share of Spark's task slots that are idle."""
+        return float(self._context.idleShare())
+
+    def late_counts(self) -> list[int]:
+        """Return what the late filters did so far, six numbers for each."""
+        return [int(number) for number in self._context.lateCounts()]
+
+    def publish(self, query: str, filter: str, domain: str) -> None:
+        """Bring a complete late filter (JSON) to the driver's own process."""
+        self._classes.call("LateStates", "publish", query, filter, domain)
 
     def write(self, edits: str) -> Any:
         """Return the Catalyst plan with the edits made."""
@@ -60,6 +72,22 @@ class Query:
     def was_cancelled(self) -> bool:
         """Whether the user cancelled the query while its builds ran."""
         return bool(self._context.isCancelled())
+
+
+class RunningBuilds:
+    """Build sides that run."""
+
+    def __init__(self, builds: Any) -> None:
+        self._builds = builds
+
+    def wait(self, seconds: float | None) -> bytes | None:
+        """Return what the builds gave, packed, or None when they still run after so long."""
+        millis = _LONG if seconds is None else max(0, int(seconds * 1000))
+        reply = getattr(self._builds, "await")(millis)
+        return None if reply is None else _handed_over(reply)
+
+
+_LONG = 365 * 24 * 3600 * 1000
 
 
 def _handed_over(reply: str) -> bytes:
@@ -171,6 +199,14 @@ class SparkBridge:
     def note_failure(self, error: Exception) -> None:
         """Count a failure of Headgate that left a query unfiltered."""
         self._callback.note(error)
+
+    def driver_host(self) -> str:
+        """Return the address that executors know the driver by."""
+        return str(self._spark.conf.get("spark.driver.host", "127.0.0.1"))
+
+    def ended_queries(self) -> list[str]:
+        """Return the queries with late filters that have ended since this was asked last."""
+        return [str(ended) for ended in self._rule.endedQueries()]
 
     def plans_seen(self) -> int:
         """Return how many optimized plans the rule has seen."""

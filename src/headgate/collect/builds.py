@@ -50,16 +50,23 @@ class BuildResult:
     domains: dict[int, Domain]
 
 
-def collect_builds(query: Query, requests: Sequence[BuildRequest], limits: Limits) -> list[BuildResult]:
-    """Run build sides side by side and return their domains."""
-    request = {
-        "limits": {"maxDistinct": limits.max_distinct, "maxBytes": limits.max_bytes},
-        "builds": [
-            {"node": r.node, "keys": list(r.ordinals), "rowBytes": r.row_bytes, "edits": r.edits} for r in requests
-        ],
-    }
-    packed = query.collect(msgspec.json.encode(request).decode())
-    return _unpack(packed, requests, limits)
+class RunningWave:
+    """Build sides of one wave that run side by side."""
+
+    def __init__(self, query: Query, requests: Sequence[BuildRequest], limits: Limits) -> None:
+        self._requests, self._limits = requests, limits
+        request = {
+            "limits": {"maxDistinct": limits.max_distinct, "maxBytes": limits.max_bytes},
+            "builds": [
+                {"node": r.node, "keys": list(r.ordinals), "rowBytes": r.row_bytes, "edits": r.edits} for r in requests
+            ],
+        }
+        self._running = query.start_builds(msgspec.json.encode(request).decode())
+
+    def wait(self, seconds: float | None = None) -> list[BuildResult] | None:
+        """Return the results, or None when the builds still run after so many seconds."""
+        packed = self._running.wait(seconds)
+        return None if packed is None else _unpack(packed, self._requests, self._limits)
 
 
 def _unpack(packed: bytes, requests: Sequence[BuildRequest], limits: Limits) -> list[BuildResult]:

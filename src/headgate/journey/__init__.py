@@ -1,6 +1,8 @@
-"""One query between planning and writing: its scans, its waves of builds, and what they narrow."""
+"""One query's filters on their way: its scans, its waves of builds, how long to wait, and what comes late."""
 
+from headgate.journey.late import LateFilters
 from headgate.journey.scans import Scans
+from headgate.journey.waiting import ScanSpeed, Waiting
 from headgate.journey.waves import Journey
 
-__all__ = ["Journey", "Scans"]
+__all__ = ["Journey", "LateFilters", "ScanSpeed", "Scans", "Waiting"]

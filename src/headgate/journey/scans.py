@@ -55,6 +55,10 @@ class Scans:
         """Return what is left of a scan under these domains."""
         return prune_scan(domains, self.layout(scan), self._levels)
 
+    def can_gate(self, scan: int) -> bool:
+        """Whether late filters can be applied to a scan: its files must be known, and its columns found by name."""
+        return self._by_name and bool(self.layout(scan).files)
+
     def _judge(self, scan: int, column: int) -> Clustering:
         found = self.nodes[scan].find_column(column)
         assert found is not None

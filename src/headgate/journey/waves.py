@@ -12,7 +12,7 @@ from headgate.config import Settings
 from headgate.domain import Domain, Kind, applied, coerce, describe, value_type
 from headgate.domain.widen import widen
 from headgate.journey.scans import Scans
-from headgate.observe import FilterReport, JoinReport, QueryReport, ScanReport
+from headgate.observe import FilterReport, JoinReport, LateReport, QueryReport, ScanReport
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
 from headgate.plan.nodes import Filter, Join, Scan
 from headgate.prune import ScanVerdict
@@ -42,15 +42,31 @@ class Journey:
         self._failed: dict[int, str] = {}
         self._verdicts: dict[int, ScanVerdict] = {}
         self._used: dict[int, list[str]] = {}
+        self.late: set[str] = set()  # filters that scans are gated for, since they come when the query runs already
 
     # --- collecting ---------------------------------------------------------------------------------------------
 
     def waves(self) -> Iterator[list[BuildRequest]]:
         """Yield the builds of each wave; each wave sees what the waves before it have found."""
-        alive = [planned for planned in self._plan.filters if planned.is_alive]
+        alive = [planned for planned in self._plan.filters if planned.is_alive and not planned.non_blocking]
         for wave in sorted({planned.wave for planned in alive}):
             here = [planned for planned in alive if planned.wave == wave]
             yield [self._request(build, here) for build in sorted({planned.build for planned in here})]
+
+    def waves_beside(self) -> Iterator[list[BuildRequest]]:
+        """Yield the builds that nobody waits for, the cheapest first, each when the ones before it are done."""
+        here = [planned for planned in self._plan.filters if planned.is_alive and planned.non_blocking]
+        for build in sorted({planned.build for planned in here}, key=lambda node: (self.build_bytes(node), node)):
+            yield [self._request(build, here)]
+
+    def build_bytes(self, build: int) -> int:
+        """Return the bytes of the files that a build side scans."""
+        return sum(node.bytes for node in self._nodes[build].walk() if isinstance(node, Scan))
+
+    def fed_bytes(self) -> int:
+        """Return the bytes of the scans that filters may narrow."""
+        fed = {to.scan for planned in self._plan.filters if planned.is_alive for to in planned.consumers}
+        return sum(self._scans.nodes[scan].bytes for scan in fed)
 
     def _request(self, build: int, filters: Sequence[PlannedFilter]) -> BuildRequest:
         node = self._nodes[build]
@@ -156,6 +172,49 @@ class Journey:
         ]
         return all(fed & {below.id for below in node.walk()} for node in pruned)
 
+    # --- filters that come late ---------------------------------------------------------------------------------
+
+    def awaited(self) -> list[PlannedFilter]:
+        """Return the filters whose builds are not done."""
+        return [
+            planned
+            for planned in self._plan.filters
+            if planned.is_alive and planned.id not in self._collected and planned.build not in self._failed
+        ]
+
+    def gated_type(self, consumer: Consumer) -> str:
+        """Return the type of a column whose scan can be gated, or nothing."""
+        scan = self._scans.nodes[consumer.scan]
+        held = (self._nodes[node] for node, result in self._builds.items() if result.has_rows)
+        if scan.source != "parquet" or any(consumer.scan == below.id for node in held for below in node.walk()):
+            return ""  # nothing will scan it, or not through Spark's own Parquet reader
+        column = scan.find_column(consumer.column)
+        assert column is not None
+        return column.type if self._scans.can_gate(consumer.scan) else ""
+
+    def tests_rows(self, planned: PlannedFilter, consumer: Consumer) -> bool:
+        """Whether a late filter should also test rows: only where something dear lies between scan and join."""
+        moved = consumer.shuffles > 0 or self.build_bytes(planned.build) > self._broadcast_bytes
+        return moved and self._settings.filter_rows
+
+    def domain_for(self, planned: PlannedFilter, type: str) -> Domain | None:
+        """Return what a collected filter says of a column of some type, or None where it says nothing."""
+        collected = self._collected.get(planned.id)
+        return None if collected is None else coerce(collected.domain, value_type(type))
+
+    def tell_late(self, report: FilterReport, planned: PlannedFilter, story: LateReport) -> None:
+        """Write into a filter's report what became of it after the query had started."""
+        report.late = story
+        report.reason = self._failed.get(planned.build, "")
+        if (collected := self._collected.get(planned.id)) is not None:
+            report.kind, report.values = _kind(collected.domain), collected.domain.count()
+            report.bytes, report.collect_ms = collected.domain.nbytes, collected.build.millis
+        removed = story.files + story.row_groups + story.rows
+        report.state = "applied late" if removed else "late"
+        if removed:
+            tables = [self._scans.nodes[to.scan].table for to in planned.consumers]
+            report.applied_to = list(dict.fromkeys(map(_short, tables)))
+
     # --- telling ------------------------------------------------------------------------------------------------
 
     def _note(self, scan: int, found: list[tuple[_Collected, Consumer]], verdict: ScanVerdict, *, used: bool) -> None:
@@ -178,11 +237,14 @@ class Journey:
 
     def _filter_report(self, planned: PlannedFilter) -> FilterReport:
         report = FilterReport(planned.id, planned.clause, self._probe_column(planned), reason=planned.reason)
+        if planned.id in self.late:
+            report.state = "late"
+            return report
         if planned.is_alive:
             report.reason = self._failed.get(planned.build, "only reported: spark.headgate.strategy=never")
         if (collected := self._collected.get(planned.id)) is not None:
             domain = collected.domain
-            report.kind = describe(domain) if domain.kind is Kind.SINGLE else domain.kind.value
+            report.kind = _kind(domain)
             report.values, report.bytes = domain.count(), domain.nbytes
             report.collect_ms = collected.build.millis
             narrowed = [self._scans.nodes[scan].table for scan in sorted(collected.applied_to)]
@@ -215,7 +277,9 @@ class Journey:
             report.files_total, report.files_read = verdict.files_total, len(verdict.keep)
             report.row_groups_total, report.row_groups_read = verdict.row_groups_total, verdict.row_groups_read
             report.bytes_total, report.bytes_read = verdict.bytes_total, verdict.bytes_read
-            report.filters = self._used.get(scan.id, [])
+            report.filters = list(self._used.get(scan.id, []))
+        late = [f.id for f in self._plan.filters if f.id in self.late and any(c.scan == scan.id for c in f.consumers)]
+        report.filters += [name for name in late if name not in report.filters]
         if not report.filters:
             report.reason = self._why_unfiltered(scan)
         return report
@@ -233,6 +297,10 @@ class Journey:
 # where nearly everything is read, testing each row costs more than it spares
 _MOSTLY = 0.9
 _FILE_SOURCES = ("parquet", "files", "gated")
+
+
+def _kind(domain: Domain) -> str:
+    return describe(domain) if domain.kind is Kind.SINGLE else domain.kind.value
 
 
 def _short(table: str) -> str:

@@ -1,6 +1,6 @@
 """What happened and why: the report of a query, and its plan explained."""
 
 from headgate.observe.explain import explain_text
-from headgate.observe.report import FilterReport, JoinReport, QueryReport, ScanReport
+from headgate.observe.report import FilterReport, JoinReport, LateReport, QueryReport, ScanReport
 
-__all__ = ["FilterReport", "JoinReport", "QueryReport", "ScanReport", "explain_text"]
+__all__ = ["FilterReport", "JoinReport", "LateReport", "QueryReport", "ScanReport", "explain_text"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,9 +13,57 @@ from rich.table import Table
 from rich.text import Text
 
 
+@dataclass(frozen=True, slots=True)
+class LateReport:
+    """What became of a filter that the query did not wait for. Times are seconds since 1970, or None.
+
+    ``opened_before`` counts files that were opened before it had come; the others count what it removed afterwards.
+    """
+
+    asked: float | None = None
+    published: float | None = None
+    received: float | None = None
+    applied: float | None = None
+    files: int = 0
+    row_groups: int = 0
+    rows: int = 0
+    opened_before: int = 0
+
+    @classmethod
+    def of(cls, counts: Sequence[int], story: Mapping[str, Any]) -> LateReport:
+        """Read the counts of the tasks, and the coordinator's story of the filter."""
+        files, groups, rows, opened, received, applied = counts
+        events = story.get("events", {})
+        times = (received / 1000 or None, applied / 1000 or None)
+        return cls(events.get("asked"), events.get("published"), *times, files, groups, rows, opened)
+
+    def with_(self, other: LateReport) -> LateReport:
+        """Return both together: one filter may go to columns of several types."""
+        return LateReport(
+            _first(self.asked, other.asked),
+            _first(self.published, other.published),
+            _first(self.received, other.received),
+            _first(self.applied, other.applied),
+            self.files + other.files,
+            self.row_groups + other.row_groups,
+            self.rows + other.rows,
+            self.opened_before + other.opened_before,
+        )
+
+    def __str__(self) -> str:
+        removed = f"{self.files:,} files, {self.row_groups:,} row groups, {self.rows:,} rows removed"
+        after = "" if self.published is None or self.asked is None else f" after {self.published - self.asked:.2f} s"
+        return f"came{after}; {self.opened_before:,} files opened before; {removed}"
+
+
+def _first(a: float | None, b: float | None) -> float | None:
+    known = [time for time in (a, b) if time is not None]
+    return min(known) if known else None
+
+
 @dataclass(slots=True)
 class FilterReport:
-    """One dynamic filter. ``state``: dropped, collected (but not needed) or applied."""
+    """One dynamic filter. ``state``: dropped, collected (but not needed), applied, late or applied late."""
 
     id: str
     join: str
@@ -27,6 +75,7 @@ class FilterReport:
     collect_ms: int = 0
     applied_to: list[str] = field(default_factory=list)
     reason: str = ""
+    late: LateReport | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +114,7 @@ class QueryReport:
     joins: list[JoinReport] = field(default_factory=list)
     plan_ms: float = 0.0
     build_ms: float = 0.0
+    waited_ms: float = 0.0
     failures: list[str] = field(default_factory=list)
     note: str = ""
 
@@ -110,7 +160,7 @@ class QueryReport:
 
 
 _SCAN_HEADS = ("table", "files", "row groups", "bytes", "filters", "why not")
-_FILTER_HEADS = ("id", "join", "column", "kind", "values", "state", "applied to", "why not")
+_FILTER_HEADS = ("id", "join", "column", "kind", "values", "state", "applied to", "why not, or when")
 
 
 def _scan_row(scan: ScanReport) -> tuple[str, ...]:
@@ -127,7 +177,8 @@ def _scan_row(scan: ScanReport) -> tuple[str, ...]:
 
 def _filter_row(f: FilterReport) -> tuple[str, ...]:
     values = "" if f.values is None else f"{f.values:,}"
-    return (f.id, f.join, f.column, f.kind, values, f.state, ", ".join(f.applied_to), f.reason)
+    why = f.reason or (str(f.late) if f.late else "")
+    return (f.id, f.join, f.column, f.kind, values, f.state, ", ".join(f.applied_to), why)
 
 
 def readable_bytes(count: int) -> str:

@@ -46,6 +46,7 @@ class RuleContext:
     min_scan_bytes: int = 8 * 1024 * 1024
     range_filters: bool = True
     filter_rows: bool = True
+    non_blocking: bool = False
     clustering: Callable[[int, int], Clustering] = nothing_known
 
 

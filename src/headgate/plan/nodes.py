@@ -182,7 +182,8 @@ class PlannedFilter:
 
     ``probe op build`` is the clause; ``build_column`` is compared after a cast to ``compared`` where ``build_cast``.
     ``reason`` is empty while the filter is alive, and says in a sentence why it was dropped otherwise.
-    ``wave`` is the round in which its build side runs: builds of one wave are independent.
+    ``wave`` is the round in which its build side runs: builds of one wave are independent. A filter that is
+    ``non_blocking`` runs after all waves, beside the query, which does not wait for it.
     """
 
     id: str
@@ -197,6 +198,7 @@ class PlannedFilter:
     consumers: tuple[Consumer, ...] = ()
     build_once_only: bool = False
     wave: int = -1
+    non_blocking: bool = False
     reason: str = ""
 
     @property

@@ -4,8 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
-import java.util.List;
-import org.apache.spark.SparkContext;
 
 /**
  * Runs several build sides side by side, each in a thread of its own with the query's job group and properties.
@@ -15,14 +13,15 @@ import org.apache.spark.SparkContext;
 public class Builds {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private final QueryContext context;
+  private final BuildRun[] runs;
+  private final Thread[] threads;
 
-  public Builds(QueryContext context) { this.context = context; }
-
-  public byte[] run(String requestJson) throws Exception {
+  public Builds(QueryContext context, String requestJson) throws Exception {
+    this.context = context;
     JsonNode request = MAPPER.readTree(requestJson);
     JsonNode wanted = Json.field(request, "builds");
-    BuildRun[] runs = new BuildRun[wanted.size()];
-    Thread[] threads = new Thread[runs.length];
+    runs = new BuildRun[wanted.size()];
+    threads = new Thread[runs.length];
     for (int i = 0; i < runs.length; i++) {
       runs[i] = new BuildRun(context, Json.item(wanted, i), Json.field(request, "limits"));
       threads[i] = new Thread(runs[i], "headgate-build-" + i);
@@ -30,18 +29,29 @@ public class Builds {
       threads[i].setContextClassLoader(Thread.currentThread().getContextClassLoader());
       threads[i].start();
     }
+  }
+
+  /** Waits at most so long; hands over what the builds gave, or null when they still run. */
+  public String await(long millis) throws Exception {
+    long end = System.nanoTime() + millis * 1000000L;
     try {
-      for (int i = 0; i < threads.length; i++) threads[i].join();
+      for (int i = 0; i < threads.length; i++) {
+        // joining for 0 milliseconds would be for ever
+        long left = (end - System.nanoTime()) / 1000000L;
+        if (threads[i].isAlive() && left > 0L) threads[i].join(left);
+      }
     } catch (InterruptedException interrupted) {
       for (int i = 0; i < threads.length; i++) threads[i].interrupt();
       context.cancelled = interrupted;
       Thread.currentThread().interrupt();
+      return Handover.of(pack());
     }
-    return pack(runs);
+    for (int i = 0; i < threads.length; i++) if (threads[i].isAlive()) return null;
+    return Handover.of(pack());
   }
 
   /** For each build: its number, rows or -1, bytes, milliseconds, error text, then the partial domains of each key. */
-  private byte[] pack(BuildRun[] runs) throws Exception {
+  private byte[] pack() throws Exception {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     DataOutputStream out = new DataOutputStream(bytes);
     out.writeInt(runs.length);

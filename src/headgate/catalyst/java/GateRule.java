@@ -22,11 +22,13 @@ public class GateRule extends Rule {
   private volatile String lastFailure;
   private volatile boolean closed;
   private final ThreadLocal paused = new ThreadLocal();
+  private final QueryEnds ends = new QueryEnds();
 
   public GateRule(SparkSession session, scala.Function1 rewrite) {
     super();
     this.session = session;
     this.rewrite = rewrite;
+    session.listenerManager().register(ends);
   }
 
   public TreeNode apply(TreeNode plan) {
@@ -58,7 +60,13 @@ public class GateRule extends Rule {
     return !"false".equals(session.sessionState().conf().getConfString("spark.headgate.enabled", "true"));
   }
 
-  public void close() { closed = true; }
+  public void close() {
+    closed = true;
+    session.listenerManager().unregister(ends);
+  }
+
+  /** The queries with late filters that have ended since this was asked last. */
+  public java.util.List endedQueries() { return ends.take(); }
   public void pause() { paused.set(Boolean.TRUE); }
   public void resume() { paused.remove(); }
   /** What the session sets explicitly for a key, or null. */

@@ -26,6 +26,8 @@ public class GatedParquet extends PrunedParquet {
     return new GateReader(reader, new LateGate(source, filters, counts, shared));
   }
 
+  public String query() { return source.query; }
+
   public boolean equals(Object other) {
     if (!(other instanceof GatedParquet) || !super.equals(other) || !((GatedParquet) other).source.equals(source)) return false;
     GateFilter[] theirs = ((GatedParquet) other).filters;

@@ -43,10 +43,8 @@ public class QueryContext {
 
   public FileListing listing(int id) { return (FileListing) listings.get(Integer.valueOf(id)); }
 
-  /** Runs build sides (JSON) side by side; hands over partial domains and sizes. */
-  public String collect(String requestJson) throws Exception {
-    return Handover.of(new Builds(this).run(requestJson));
-  }
+  /** Starts build sides (JSON) side by side; what they give is awaited. */
+  public Builds startBuilds(String requestJson) throws Exception { return new Builds(this, requestJson); }
 
   /** The plan with all edits (JSON) made. */
   public LogicalPlan write(String editsJson) throws Exception { return new PlanWriter(this, editsJson).write(0); }
@@ -58,6 +56,14 @@ public class QueryContext {
     late = new LateSource(Json.field(told, "query").asText(), Json.field(told, "url").asText(), Json.field(told, "token").asText(), filters);
     lateCounts = new LateCounts(filters);
     session.sparkContext().register(lateCounts, "headgate late filters");
+  }
+
+  /** The share of the task slots that are idle, by Spark's own count. */
+  public double idleShare() {
+    org.apache.spark.SparkExecutorInfo[] executors = session.sparkContext().statusTracker().getExecutorInfos();
+    int running = 0;
+    for (int i = 0; i < executors.length; i++) running += executors[i].numRunningTasks();
+    return Math.max(0.0d, 1.0d - running / (double) Math.max(1, session.sparkContext().defaultParallelism()));
   }
 
   /** What the late filters did so far. */

@@ -3,7 +3,8 @@
     region -> nation -> supplier -> lineitem      waves 0, 1, 2
 
 Builds of one wave do not depend on each other and run side by side. Filters that wait for each other in a circle cannot
-all be waited for: the one with the costliest build is dropped until the circle is open.
+all be waited for: the one with the costliest build becomes non-blocking, until the circle is open. Nobody waits for it;
+it is applied when it arrives. Where that is not wanted (``spark.headgate.nonBlocking=false``) it is dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from headgate.plan.nodes import Node, PlannedFilter, QueryPlan, Scan
 
 def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
     """Give each living filter its wave."""
-    del context
     nodes = plan.nodes()
     filters = {planned.id: planned for planned in plan.filters}
     waiting = {planned.build for planned in plan.filters if planned.is_alive}
@@ -27,7 +27,7 @@ def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
         ready = {build for build in waiting if not needs[build]}
         if not ready:
             costliest = max(_in_a_circle(needs), key=lambda build: (_bytes(nodes[build]), build))
-            _drop(filters, costliest, "waits in a circle with other filters, and its build side is the costliest")
+            _open_circle(filters, costliest, non_blocking=context.non_blocking)
             waiting.discard(costliest)
             continue
         for planned in list(filters.values()):
@@ -61,10 +61,12 @@ def _needed(build: int, filters: dict[str, PlannedFilter], nodes: dict[int, Node
     }
 
 
-def _drop(filters: dict[str, PlannedFilter], build: int, reason: str) -> None:
+def _open_circle(filters: dict[str, PlannedFilter], build: int, *, non_blocking: bool) -> None:
+    why = "waits in a circle with other filters, and its build side is the costliest"
     for planned in list(filters.values()):
         if planned.is_alive and planned.build == build:
-            filters[planned.id] = replace(planned, reason=reason)
+            changed = replace(planned, non_blocking=True) if non_blocking else replace(planned, reason=why)
+            filters[planned.id] = changed
 
 
 def _bytes(node: Node) -> int:

@@ -1,0 +1,43 @@
+package headgate;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.util.QueryExecutionListener;
+
+/** Notes which queries with late filters have ended, well or badly, so that what is held for them can be freed. */
+public class QueryEnds implements QueryExecutionListener {
+  private static final int MOST = 10000;
+  private final List ended = new ArrayList();
+
+  public void onSuccess(String function, QueryExecution execution, long nanoseconds) { note(execution); }
+  public void onFailure(String function, QueryExecution execution, Exception failure) { note(execution); }
+
+  private void note(QueryExecution execution) {
+    try {
+      find(execution.optimizedPlan());
+    } catch (Throwable unplanned) {
+      return;
+    }
+  }
+
+  private void find(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
+      Object format = ((HadoopFsRelation) ((LogicalRelation) plan).relation()).fileFormat();
+      if (format instanceof GatedParquet) add(((GatedParquet) format).query());
+    }
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) find((LogicalPlan) each.next());
+  }
+
+  private synchronized void add(String query) { if (ended.size() < MOST && !ended.contains(query)) ended.add(query); }
+
+  public synchronized List take() {
+    List taken = new ArrayList(ended);
+    ended.clear();
+    return taken;
+  }
+}
