@@ -7,6 +7,7 @@ import gzip
 import json
 import random
 import socket
+import threading
 import weakref
 
 import httpx
@@ -467,9 +468,11 @@ def test_a_server_that_does_not_come_up_is_an_error(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(server_module, "_PATIENCE", 0.05)
     monkeypatch.setattr(server_module._Server, "startup", uvicorn.Server.startup)
     serving = Coordinator()
+    others = [thread.name for thread in threading.enumerate() if thread.name == "headgate-coordinator"]
     with pytest.raises(CannotListen, match="did not start"):
         serving.start()
     assert not serving.is_running
+    assert [thread.name for thread in threading.enumerate() if thread.name == "headgate-coordinator"] == others
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

@@ -112,10 +112,11 @@ class _JoinedWrites:
     uvicorn writes the two apart, which for small answers to thousands of clients doubles the work of both sides.
     """
 
-    __slots__ = ("_head", "_loop", "_transport")
+    __slots__ = ("_head", "_loop", "_transport", "is_closing")
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport, self._loop, self._head = transport, loop, b""
+        self.is_closing = transport.is_closing
 
     def write(self, data: bytes) -> None:
         if self._head:

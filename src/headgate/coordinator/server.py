@@ -90,9 +90,10 @@ class Coordinator:
     def start(self) -> Coordinator:
         """Listen and serve; returns when requests are answered. Starting twice changes nothing."""
         if self._running is None:
-            self._socket = _listen(self._host, self._port)
-            self._running = _Running(self.registry, self.token, self._limits, self._socket)
-            self._running.start()
+            listening = _listen(self._host, self._port)
+            running = _Running(self.registry, self.token, self._limits, listening)
+            running.start()
+            self._socket, self._running = listening, running
         return self
 
     def close(self) -> None:
