@@ -54,6 +54,7 @@ def register_query(registry: Registry) -> None:
         registry.add_filter("q", "nothing", ["k"], expected=0)
 
 
+@pytest.mark.filterwarnings("ignore:Skipped test cases with unsupported payload:UserWarning")  # the binary form
 @schema.parametrize()
 @settings(max_examples=25, suppress_health_check=QUIET)
 def test_the_document_is_what_the_coordinator_does(case: Any, known: Coordinator) -> None:

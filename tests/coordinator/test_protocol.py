@@ -13,7 +13,7 @@ import pytest
 from headgate.coordinator import Coordinator
 from headgate.domain import Domain, TupleDomain, decode_json, encode_binary, encode_json
 from tests.coordinator.domains import ids
-from tests.coordinator.sockets import connected, poll, read_answer
+from tests.coordinator.sockets import connected, poll, read_answer, request
 from tests.filters.threads import Started, until
 
 VERSION = "X-Headgate-Current-Version"
@@ -244,6 +244,28 @@ def test_the_page_opens_in_a_browser(coordinator: Coordinator) -> None:
     assert page.headers["referrer-policy"] == "no-referrer"
     assert coordinator.token not in page.text
     assert httpx.get(f"{coordinator.url}/v1/queries?token={coordinator.token}").status_code == 401
+
+
+def test_an_answer_without_a_body_is_sent(coordinator: Coordinator, client: httpx.Client, query: str) -> None:
+    """The head of an answer is held back for its body; where none comes, it is sent alone."""
+    answer = client.head(f"/v1/query/{query}/status")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert int(answer.headers["content-length"]) > 0
+    assert client.head("/v1/queries").status_code == 200
+
+
+def test_a_client_may_ask_before_it_sends_its_body(coordinator: Coordinator, query: str) -> None:
+    """Expect: 100-continue, as some clients do for large bodies, is answered before the body is there."""
+    made = coordinator.registry.add_filter(query, "df", ["k"], expected=1)
+    body = encode_json(ids(1))
+    path = f"/v1/query/{query}/dynamicfilters/df/partitions/0"
+    with connected(coordinator) as sending, sending.makefile("rb") as answers:
+        headers = f"Content-Length: {len(body)}", "Expect: 100-continue"
+        sending.sendall(request(coordinator, "PUT", path, *headers))
+        assert read_answer(answers)[0] == 100
+        sending.sendall(body)
+        assert read_answer(answers)[0] == 200
+    assert made.current() == ids(1)
 
 
 def test_a_connection_serves_one_request_after_the_other(

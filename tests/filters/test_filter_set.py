@@ -109,3 +109,44 @@ def test_news_that_comes_while_a_filter_is_added_is_not_lost() -> None:
     gate.open()
     adding.result()
     assert held.newer_than(0) == News(2, {"df0": Snapshot(2, ids(1), is_complete=True)})
+
+
+def test_a_set_goes_on_from_the_version_of_another() -> None:
+    """A set that takes the place of another: who knows the last version of that one gets all that this one brings."""
+    (a,) = filters(1)
+    first = FilterSet([a])
+    a.complete(ids(1))
+    (b,) = filters(1)
+    second = FilterSet([b], start=first.close() + 1)
+    assert second.version == 2
+    b.complete(ids(2))
+    assert second.newer_than(1) == News(3, {"df0": b.snapshot()})
+
+
+def test_a_closed_set_takes_no_news_and_lets_go_who_waits() -> None:
+    a, b = filters()
+    held = FilterSet([a, b])
+    a.complete(ids(1))
+    waiter = Started(lambda: held.wait_newer(1))
+    until(lambda: len(held._changed._waiters) == 1)  # type: ignore[attr-defined]
+    assert held.close() == 1
+    assert waiter.result() == News(1, {})
+    b.complete(ids(2))
+    assert held.version == 1
+    assert held.is_complete
+
+
+def test_each_change_is_told_after_it_can_be_seen() -> None:
+    """Whoever is told of a change sees it, and may ask the set for it at once."""
+    seen: list[News] = []
+    held = FilterSet(on_change=lambda: seen.append(held.newer_than(0)))
+    a, b = filters()
+    held.add(a)
+    assert seen == []
+    a.update(ids(1, 2))
+    b.complete(ids(5))
+    held.add(b)
+    held.close()
+    a.complete(ids(1))
+    assert [news.version for news in seen] == [1, 2]
+    assert seen[1].filters == {"df0": Snapshot(1, ids(1, 2), is_complete=False), "df1": b.snapshot()}

@@ -392,3 +392,49 @@ def test_limits_hold_for_every_column_on_its_own() -> None:
     assert {column: d.kind for column, d in (held.domains or {}).items()} == {"k": Kind.BITMAP, "s": Kind.SINGLE}
     assert within_limits(TupleDomain.none(), Limits()).is_none
     assert within_limits(TupleDomain.all(), Limits()).is_all
+
+
+def test_finishing_in_one_go_stands_for_all_partitions() -> None:
+    """A domain for the whole build side completes the filter; reports before it are dropped, those after are late."""
+    held = target()
+    merger = FilterMerger(held, expected=3)
+    merger.report(0, ids(*range(100)))
+    assert merger.nbytes > 0
+    both = TupleDomain({"k": Domain.of("bigint", [7]), "other": Domain.of("bigint", [1])})
+    assert merger.finish(both) is True
+    assert held.snapshot() == Snapshot(1, ids(7), is_complete=True)
+    assert merger.nbytes == 0
+    assert merger.finish(ids(8)) is False
+    assert merger.report(1, ids(9)) is False
+    assert held.current() == ids(7)
+
+
+def test_finishing_respects_the_limits() -> None:
+    held = target()
+    FilterMerger(held, limits=Limits(max_distinct=2, max_bytes=16)).finish(ids(1, 5, 900_000))
+    assert held.current() == TupleDomain({"k": Domain.range("bigint", 1, 900_000)})
+
+
+def test_the_owner_of_the_memory_may_widen_what_is_published() -> None:
+    """The union is shown to the one who shares out the memory, and what it gives back is the filter."""
+    shown: list[TupleDomain] = []
+    held = target()
+    merger = FilterMerger(held, expected=2, fit=lambda merged: shown.append(merged) or merged.simplify(1))
+    merger.report(0, ids(1))
+    assert merger.expected == 2
+    merger.report(1, ids(9))
+    assert shown == [ids(1, 9)]
+    assert held.current() == TupleDomain({"k": Domain.range("bigint", 1, 9)})
+
+
+def test_a_refused_report_says_nothing_of_types() -> None:
+    """A report that is refused for one column leaves no trace of the types of its others."""
+    held = target("a", "b")
+    merger = FilterMerger(held, expected=2)
+    merger.report(0, TupleDomain({"b": Domain.of("bigint", [1])}))
+    wrong = TupleDomain({"a": Domain.of("string", ["x"]), "b": Domain.of("string", ["x"])})
+    with pytest.raises(InvalidFilter, match="'b' is bigint elsewhere, not string"):
+        merger.report(1, wrong)
+    right = TupleDomain({"a": Domain.of("bigint", [1]), "b": Domain.of("bigint", [2])})
+    assert merger.report(1, right) is True
+    assert held.current() == TupleDomain({"b": Domain.of("bigint", [1, 2])})

@@ -71,7 +71,6 @@ def _head(version: int, length: int, *, zipped: bool) -> dict[str, Any]:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(length).encode()),
-        (b"cache-control", b"no-store"),
         (_VERSION, str(version).encode()),
     ]
     if zipped:

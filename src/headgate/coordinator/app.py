@@ -120,7 +120,7 @@ class Endpoints:
 
     async def metrics(self, _: Request) -> Response:
         """The figures of the coordinator, for Prometheus."""
-        return Response(self._metrics(), media_type="text/plain; version=0.0.4")
+        return Response(await self._in_pool(self._metrics), media_type="text/plain; version=0.0.4")
 
     async def openapi(self, _: Request) -> Response:
         """What this document describes."""

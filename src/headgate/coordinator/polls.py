@@ -8,6 +8,7 @@ calls second, so that whichever comes later sees the other.
 from __future__ import annotations
 
 import asyncio
+import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from threading import Lock
@@ -19,6 +20,7 @@ from headgate.coordinator.query import Query, QueryState
 from headgate.coordinator.registry import Registry
 
 _INLINE_BYTES = 64 * 1024  # larger filters are encoded on another thread, so that the loop serves others meanwhile
+_TICK = 0.01  # seconds; a poll may end so much later than it asked
 _KEPT_ANSWERS = 16  # of one query: executors that have fallen behind ask from different versions
 
 
@@ -38,6 +40,7 @@ class Polls:
         self._registry, self._loop, self._pool, self._connections = registry, loop, pool, connections
         self._waiters: dict[str, set[asyncio.Future[bool]]] = {}
         self._answers: dict[str, dict[tuple[int, bool], _Made]] = {}
+        self._ends: dict[int, set[asyncio.Future[bool]]] = {}
         self._news: set[str] = set()
         self._lock, self._closed = Lock(), False
 
@@ -80,17 +83,30 @@ class Polls:
         try:
             if query.version > since or query.state is not QueryState.RUNNING or self._closed or max_wait <= 0:
                 return True
-            timer = self._loop.call_later(max_wait, _resolve, waiter, True)
+            ending_together = self._end_after(max_wait)
+            ending_together.add(waiter)
             self._connections.on_close(client, lambda: _resolve(waiter, False))
             try:
                 return await waiter
             finally:
-                timer.cancel()
+                ending_together.discard(waiter)
                 self._connections.on_close(client, None)
         finally:
             waiters.discard(waiter)
             if not waiters and self._waiters.get(query.id) is waiters:
                 del self._waiters[query.id]
+
+    def _end_after(self, seconds: float) -> set[asyncio.Future[bool]]:
+        """Return the polls that end when these seconds are over; with a timer each, thousands would be slow to wake."""
+        tick = math.ceil((self._loop.time() + seconds) / _TICK)
+        if tick not in self._ends:
+            self._ends[tick] = set()
+            self._loop.call_at(tick * _TICK, self._end, tick)
+        return self._ends[tick]
+
+    def _end(self, tick: int) -> None:
+        for waiter in self._ends.pop(tick):
+            _resolve(waiter, True)
 
     async def _answer(self, query: Query, since: int, *, may_gzip: bool) -> Answer:
         made = self._answers.get(query.id, {}).get((since, may_gzip))
