@@ -26,7 +26,7 @@ from headgate.bench.data import DEFAULT_HOME, SUITES
 from headgate.bench.data import tables as make_tables
 from headgate.bench.queries import folder_queries, original_queries, suite_queries
 from headgate.bench.results import Run, into_document, to_markdown, write
-from headgate.bench.runner import run_suite, spark_over
+from headgate.bench.runner import QueryResult, run_suite, spark_over
 from headgate.errors import BadInput, HeadgateError
 from headgate.observe.report import QueryReport, readable_bytes
 
@@ -137,7 +137,13 @@ def _run_bench(
     with spark_over(folder) as spark, Progress(console=console, transient=True) as progress:
         task = progress.add_task("queries", total=len(queries))
         others = find_anchors(spark, folder, measured, original_queries(measured)) if measured else []
-        results = run_suite(spark, queries, rounds, lambda _: progress.advance(task), anchors=others)
+
+        def advance(result: QueryResult) -> None:
+            progress.advance(task)
+            if not console.is_terminal:  # a log has no bar that moves
+                console.print(f"{result.name}  off {result.off:.2f} s  on {result.on:.2f} s  {result.differs}")
+
+        results = run_suite(spark, queries, rounds, advance, anchors=others)
     run = Run(title, command, results, rounds)
     console.print("\n".join(run.summary()))
     for path in write(run, home / "results" / title.lower().replace(" ", "-").replace(",", "")):

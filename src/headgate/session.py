@@ -10,7 +10,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -46,8 +46,9 @@ class Travelled:
 class Traveller:
     """What the queries of one session share on their way: footers, the speed of scans, the coordinator."""
 
-    def __init__(self, coordinator: Callable[[], Coordinator]) -> None:
-        self._cache, self._speed, self._coordinator = LayoutCache(), ScanSpeed(), coordinator
+    def __init__(self, coordinator: Callable[[], Coordinator], is_running: Callable[[str], bool]) -> None:
+        self._cache, self._speed = LayoutCache(), ScanSpeed()
+        self._coordinator, self._is_running = coordinator, is_running
 
     def travel(self, query: Query) -> Travelled:
         """Take one query all the way."""
@@ -97,7 +98,7 @@ class Traveller:
                 self._speed.learn(journey.build_bytes(request.node), result.millis / 1000)
         if not journey.awaited():
             return None
-        filters = LateFilters(query, self._coordinator(), journey, limits)
+        filters = LateFilters(query, self._coordinator(), journey, limits, self._is_running)
         return _Beside(filters, *left, itertools.chain(waves, journey.waves_beside()))
 
     def _waiting(self, query: Query, journey: Journey, settings: Settings) -> Waiting:
@@ -135,6 +136,7 @@ def _context(settings: Settings, scans: Scans, broadcast: int) -> RuleContext:
         range_filters=settings.range_filters,
         filter_rows=settings.filter_rows,
         non_blocking=settings.non_blocking,
+        never_waits=settings.max_wait == 0.0,
         clustering=scans.clustering,
     )
 
@@ -146,7 +148,7 @@ class Gate:
         texts = {name: checked(name, value) for name, value in options.items()}
         self._spark = spark
         self._coordinator: Coordinator | None = None
-        self._traveller = Traveller(self._started_coordinator)
+        self._traveller = Traveller(self._started_coordinator, self._is_running)
         self._travelled: deque[Travelled] = deque(maxlen=100)
         self._last: QueryReport | None = None
         self._reported = 0
@@ -181,6 +183,10 @@ class Gate:
         self._note(travelled)
         return travelled.plan
 
+    def _is_running(self, query: str) -> bool:
+        self._end_queries()
+        return self._coordinator is not None and self._coordinator.registry.find(query) is not None
+
     def _end_queries(self) -> None:
         """Free the late filters of queries that have ended."""
         if self._coordinator is not None:
@@ -188,7 +194,8 @@ class Gate:
                 self._coordinator.registry.end(ended)
 
     def _note(self, travelled: Travelled) -> None:
-        self._travelled.append(travelled)
+        # a plan may carry megabytes of collected rows, so only what is told of it is kept
+        self._travelled.append(replace(travelled, plan=None))
         self._last = None
         self._reported = self._bridge.plans_seen()
 
@@ -212,7 +219,10 @@ class Gate:
     def explain(self, frame: Any) -> tuple[Node, QueryReport]:
         """Take a DataFrame's query on the journey without running it; return its nodes and its report."""
         travelled = self._traveller.travel(self._bridge.query_of(frame))
-        return travelled.root, travelled.told()
+        report = travelled.told()
+        if travelled.late is not None:
+            travelled.late.end()
+        return travelled.root, report
 
     def filtered(self, frame: Any) -> Any:
         """Return the DataFrame with its dynamic filters applied, or itself where there is nothing to apply."""

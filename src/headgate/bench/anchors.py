@@ -1,7 +1,8 @@
 """What a suite is measured against besides Spark alone: a lowered Spark, the hand-written limit, DuckDB, DataFusion.
 
 An anchor that is not installed is left out; a query that an anchor cannot run is named with its reason. Anchors run
-over the same files as Spark, after Spark's own runs of the query.
+over the same files as Spark, after Spark's own runs of the query; those that are Spark themselves leave out what takes
+Spark more than ten seconds.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class Anchor:
 
     name: str
     run: Runner
+    is_spark: bool = False
 
     def timed(self, name: str, text: str) -> tuple[float, str]:
         """Return the seconds of a query, or the reason why there are none; a short one is run twice to be warm."""
@@ -69,9 +71,9 @@ class Anchor:
 
 def anchors(spark: Any, folder: Path, suite: str, originals: Mapping[str, str]) -> list[Anchor]:
     """Return the anchors that can be run here; ``originals`` are the queries in DuckDB's dialect."""
-    found = [Anchor("lowered", lambda _, text: _lowered(spark, text))]
+    found = [Anchor("lowered", lambda _, text: _lowered(spark, text), is_spark=True)]
     if LIMITS.get(suite):
-        found.append(Anchor("limit", _limit(spark, folder, LIMITS[suite])))
+        found.append(Anchor("limit", _limit(spark, folder, LIMITS[suite]), is_spark=True))
     if find_spec("duckdb"):
         found.append(Anchor("duckdb", _duckdb(folder, originals)))
     if find_spec("datafusion"):

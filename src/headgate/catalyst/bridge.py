@@ -47,6 +47,23 @@ class Query:
         """Return the share of Spark's task slots that are idle."""
         return float(self._context.idleShare())
 
+    def tapped_filters(self) -> list[str]:
+        """Return the filters whose build sides are tapped in the plan that was written."""
+        return [str(name) for name in self._context.tappedFilters()]
+
+    def wait_for_tap(self, filter: str, seconds: float) -> bytes | None:
+        """Return the packed domains that a tap has collected, or None when it still collects after so long."""
+        reply = self._context.awaitTap(filter, int(seconds * 1000))
+        return None if reply is None else _handed_over(reply)
+
+    def forget_tap(self, filter: str) -> None:
+        """Wait for a tap no more."""
+        self._context.forgetTap(filter)
+
+    def release(self) -> None:
+        """Let go of the plan and of what was collected for it."""
+        self._context.release()
+
     def late_counts(self) -> list[int]:
         """Return what the late filters did so far, six numbers for each."""
         return [int(number) for number in self._context.lateCounts()]

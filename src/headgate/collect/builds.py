@@ -91,20 +91,27 @@ def _unpack(packed: bytes, requests: Sequence[BuildRequest], limits: Limits) -> 
     return results
 
 
+def tapped_domain(packed: bytes, type: str, limits: Limits) -> Domain:
+    """Return the domain of a key that the tasks of a tapped stage have told."""
+    return _united([_partial(value_type(type), part) for part in _texts(packed)], type, limits)
+
+
 def _merged(request: BuildRequest, parts: list[list[bytes]], limits: Limits) -> dict[int, Domain]:
     """Union the partial domains of each key; each is merged on its own, so one that is all NULL empties no other."""
     domains = {}
     for position, (column, name) in enumerate(zip(request.columns, request.types, strict=True)):
-        kind = value_type(name)
-        key = str(column)
-        published = DynamicFilter(key, [key])
-        merger = FilterMerger(published, len(parts), limits=limits)
-        for number, part in enumerate(parts):
-            merger.report(number, TupleDomain({key: _partial(kind, part[position])}))
-        state = published.current()
-        held = Domain.none(kind) if state.is_none else state.find(key)
-        domains[column] = Domain.all(kind) if held is None else held
+        domains[column] = _united([_partial(value_type(name), part[position]) for part in parts], name, limits)
     return domains
+
+
+def _united(parts: list[Domain], type: str, limits: Limits) -> Domain:
+    published = DynamicFilter("key", ["key"])
+    merger = FilterMerger(published, len(parts), limits=limits)
+    for number, part in enumerate(parts):
+        merger.report(number, TupleDomain({"key": part}))
+    state = published.current()
+    held = Domain.none(value_type(type)) if state.is_none else state.find("key")
+    return Domain.all(value_type(type)) if held is None else held
 
 
 def _partial(kind: ValueType, packed: bytes) -> Domain:

@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any
 
 from headgate.catalyst import Query
-from headgate.collect import BuildRequest, RunningWave
+from headgate.collect import BuildRequest, RunningWave, tapped_domain
 from headgate.coordinator import Coordinator
 from headgate.domain import Domain, Limits, TupleDomain, encode_json
 from headgate.errors import NotRegistered
@@ -26,6 +26,7 @@ from headgate.plan import Consumer, PlannedFilter
 log = logging.getLogger("headgate")
 GATED_TYPES = frozenset({"tinyint", "smallint", "int", "bigint", "date", "timestamp"})
 _COUNTS = 6
+_SLICE = 0.5  # seconds between two looks whether a query that is tapped has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,45 +41,92 @@ class LateFilter:
 
 
 class LateFilters:
-    """The late filters of one query, from planning until they are published."""
+    """The late filters of one query, from planning until they are published.
 
-    def __init__(self, query: Query, coordinator: Coordinator, journey: Journey, limits: Limits) -> None:
+    ``is_running`` says whether the query of some id may still want its filters.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        coordinator: Coordinator,
+        journey: Journey,
+        limits: Limits,
+        is_running: Callable[[str], bool],
+    ) -> None:
         self._query, self._coordinator, self._journey, self._limits = query, coordinator, journey, limits
+        self._is_running = is_running
         self.id = uuid.uuid4().hex
         self.filters = _late_filters(journey)
         journey.late |= {late.planned.id for late in self.filters}
-        self._thread: Thread | None = None
+        self._threads: list[Thread] = []
 
     def edits(self, edits: dict[str, Any]) -> dict[str, Any]:
-        """Add the gates to the edits of the plan, and make the coordinator ready for the filters."""
+        """Add gates and taps to the edits of the plan, and make the coordinator ready for the filters."""
         if not self.filters:
             return edits
         registry = self._coordinator.registry
         registry.register(self.id)
         for late in self.filters:
             registry.add_filter(self.id, late.id, [late.id], blocking=False)
-        scans = {number: dict(edit) for number, edit in edits.get("scans", {}).items()}
+        told = {"query": self.id, "url": self._coordinator.url, "token": self._coordinator.token}
+        return {
+            "scans": self._gated(edits.get("scans", {})),
+            "builds": edits.get("builds", {}),
+            "taps": self._journey.taps(self._limits),
+            "late": {**told, "filters": len(self.filters)},
+        }
+
+    def _gated(self, narrowed: dict[str, Any]) -> dict[str, Any]:
+        scans = {number: dict(edit) for number, edit in narrowed.items()}
         for late in self.filters:
             for consumer in late.consumers:
                 edit = scans.setdefault(str(consumer.scan), {"keep": None, "rowGroups": {}, "filters": []})
                 gate = {"id": late.id, "number": late.number, "column": consumer.column}
                 edit.setdefault("late", []).append({**gate, "rows": self._journey.tests_rows(late.planned, consumer)})
-        told = {"query": self.id, "url": self._coordinator.url, "token": self._coordinator.token}
-        return {
-            "scans": scans,
-            "builds": edits.get("builds", {}),
-            "late": {**told, "filters": len(self.filters)},
-        }
+        return scans
 
     def start(self, running: RunningWave | None, wave: Sequence[BuildRequest], waves: Iterator[Any]) -> None:
-        """Go on with the builds beside the query: the wave that runs, then the waves that follow."""
-        self._thread = Thread(target=self._go_on, args=(running, wave, waves), name="headgate-late", daemon=True)
-        self._thread.start()
+        """Go on with the builds beside the query: the wave that runs, then the waves that follow; and wait for taps."""
+        taps = set(self._query.tapped_filters())
+        tapped = {late.planned.id: late.planned for late in self.filters if late.planned.tapped}
+        for name, planned in tapped.items():
+            if name in taps:
+                self._spawn(self._await_tap, planned)
+            else:  # Spark would not have shuffled it
+                self._publish(lambda late, name=name: late.planned.id == name, give_up=True)  # type: ignore[misc]
+        if running is not None or any(not late.planned.tapped for late in self.filters):
+            self._spawn(self._go_on, running, wave, waves)
+        else:
+            self._query.release()
+
+    def _spawn(self, work: Callable[..., None], *arguments: Any) -> None:
+        thread = Thread(target=work, args=arguments, name=f"headgate-late-{self.id[:8]}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until all late filters are published."""
-        if self._thread is not None:
-            self._thread.join(timeout)
+        for thread in self._threads:
+            thread.join(timeout)
+
+    def end(self) -> None:
+        """Say that nobody wants the filters any more."""
+        self._coordinator.registry.end(self.id)
+
+    def _await_tap(self, planned: PlannedFilter) -> None:
+        packed = None
+        try:
+            while packed is None and self._is_running(self.id):
+                packed = self._query.wait_for_tap(planned.id, _SLICE)
+            if packed is None:
+                self._query.forget_tap(planned.id)
+                return
+            kind = self._journey.build_type(planned)
+            self._journey.take_tap(planned, tapped_domain(packed, kind, self._limits))
+        except Exception:
+            log.warning("a tap was given up", exc_info=True)
+        self._publish(lambda late: late.planned.id == planned.id, give_up=True)
 
     def _go_on(self, running: RunningWave | None, wave: Sequence[BuildRequest], waves: Iterator[Any]) -> None:
         try:
@@ -89,7 +137,8 @@ class LateFilters:
         except Exception:
             log.warning("late filters of a query were given up", exc_info=True)
         finally:
-            self._publish(lambda _: True, give_up=True)
+            self._publish(lambda late: not late.planned.tapped, give_up=True)
+            self._query.release()
 
     def _take_in(self, wave: Sequence[BuildRequest], running: RunningWave) -> None:
         results = running.wait()

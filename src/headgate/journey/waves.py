@@ -9,12 +9,13 @@ from typing import Any
 from headgate.catalyst.predicates import range_predicate, row_predicate
 from headgate.collect import BuildRequest, BuildResult
 from headgate.config import Settings
-from headgate.domain import Domain, Kind, applied, coerce, describe, value_type
+from headgate.domain import Domain, Kind, Limits, applied, coerce, describe, value_type
 from headgate.domain.widen import widen
 from headgate.journey.scans import Scans
 from headgate.observe import FilterReport, JoinReport, LateReport, QueryReport, ScanReport
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
 from headgate.plan.nodes import Filter, Join, Scan
+from headgate.plan.taps import shuffle_keys
 from headgate.prune import ScanVerdict
 
 
@@ -55,7 +56,8 @@ class Journey:
 
     def waves_beside(self) -> Iterator[list[BuildRequest]]:
         """Yield the builds that nobody waits for, the cheapest first, each when the ones before it are done."""
-        here = [planned for planned in self._plan.filters if planned.is_alive and planned.non_blocking]
+        beside = [planned for planned in self._plan.filters if planned.is_alive and planned.non_blocking]
+        here = [planned for planned in beside if not planned.tapped]
         for build in sorted({planned.build for planned in here}, key=lambda node: (self.build_bytes(node), node)):
             yield [self._request(build, here)]
 
@@ -97,12 +99,20 @@ class Journey:
                 continue
             self._builds[request.node] = result
             for planned in filters:
-                domain = widen(result.domains[planned.build_column], value_type(planned.compared))
-                if domain is not None:
-                    # all build rows have been seen, so NULL matters to <=> only if one of them has it
-                    nulls = planned.op == "<=>" and domain.null_allowed
-                    probed = applied(planned.op, domain).with_null(nulls)
-                    self._collected[planned.id] = _Collected(planned, result, probed)
+                if not planned.tapped:
+                    self._take(planned, result, result.domains[planned.build_column])
+
+    def take_tap(self, planned: PlannedFilter, domain: Domain) -> None:
+        """Publish what a tap has collected."""
+        self._take(planned, BuildResult(-1, 0, False, 0, 0, "", {}), domain)
+
+    def _take(self, planned: PlannedFilter, result: BuildResult, found: Domain) -> None:
+        domain = widen(found, value_type(planned.compared))
+        if domain is not None:
+            # all build rows have been seen, so NULL matters to <=> only if one of them has it
+            nulls = planned.op == "<=>" and domain.null_allowed
+            probed = applied(planned.op, domain).with_null(nulls)
+            self._collected[planned.id] = _Collected(planned, result, probed)
 
     # --- narrowing ----------------------------------------------------------------------------------------------
 
@@ -191,6 +201,26 @@ class Journey:
         column = scan.find_column(consumer.column)
         assert column is not None
         return column.type if self._scans.can_gate(consumer.scan) else ""
+
+    def taps(self, limits: Limits) -> dict[str, Any]:
+        """Return the taps to put on build sides, by join."""
+        found: dict[str, Any] = {}
+        for planned in self.awaited():
+            if not planned.tapped:
+                continue
+            join, side = self._nodes[planned.join], self._nodes[planned.build]
+            assert isinstance(join, Join)
+            keys = [column.id for column in shuffle_keys(join, side)]
+            held = {"maxDistinct": limits.max_distinct, "maxBytes": limits.max_bytes, "keys": keys}
+            tap = found.setdefault(str(join.id), {"side": 0 if join.left.id == side.id else 1, **held, "filters": []})
+            tap["filters"].append({"id": planned.id, "column": planned.build_column})
+        return found
+
+    def build_type(self, planned: PlannedFilter) -> str:
+        """Return the type of a filter's build column."""
+        column = self._nodes[planned.build].find_column(planned.build_column)
+        assert column is not None
+        return column.type
 
     def tests_rows(self, planned: PlannedFilter, consumer: Consumer) -> bool:
         """Whether a late filter should also test rows: only where something dear lies between scan and join."""

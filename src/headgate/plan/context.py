@@ -47,6 +47,7 @@ class RuleContext:
     range_filters: bool = True
     filter_rows: bool = True
     non_blocking: bool = False
+    never_waits: bool = False
     clustering: Callable[[int, int], Clustering] = nothing_known
 
 

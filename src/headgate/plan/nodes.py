@@ -183,7 +183,8 @@ class PlannedFilter:
     ``probe op build`` is the clause; ``build_column`` is compared after a cast to ``compared`` where ``build_cast``.
     ``reason`` is empty while the filter is alive, and says in a sentence why it was dropped otherwise.
     ``wave`` is the round in which its build side runs: builds of one wave are independent. A filter that is
-    ``non_blocking`` runs after all waves, beside the query, which does not wait for it.
+    ``non_blocking`` runs after all waves, beside the query, which does not wait for it; one that is ``tapped`` does not
+    run at all: its values are noted while the query itself runs its build side.
     """
 
     id: str
@@ -199,6 +200,7 @@ class PlannedFilter:
     build_once_only: bool = False
     wave: int = -1
     non_blocking: bool = False
+    tapped: bool = False
     reason: str = ""
 
     @property

@@ -23,12 +23,14 @@ public class GateRule extends Rule {
   private volatile boolean closed;
   private final ThreadLocal paused = new ThreadLocal();
   private final QueryEnds ends = new QueryEnds();
+  private final Taps taps = new Taps();
 
   public GateRule(SparkSession session, scala.Function1 rewrite) {
     super();
     this.session = session;
     this.rewrite = rewrite;
     session.listenerManager().register(ends);
+    session.sparkContext().addSparkListener(taps);
   }
 
   public TreeNode apply(TreeNode plan) {
@@ -38,7 +40,7 @@ public class GateRule extends Rule {
     lastSeen = new WeakReference(logical);
     seen++;
     if (!logical.containsPattern(TreePattern$.MODULE$.JOIN()) || logical.isStreaming() || !enabled()) return plan;
-    QueryContext context = new QueryContext(session, logical);
+    QueryContext context = new QueryContext(session, logical, taps);
     TreeNode result = plan;
     try {
       Object rewritten = rewrite.apply(context);
@@ -63,6 +65,7 @@ public class GateRule extends Rule {
   public void close() {
     closed = true;
     session.listenerManager().unregister(ends);
+    session.sparkContext().removeSparkListener(taps);
   }
 
   /** The queries with late filters that have ended since this was asked last. */
@@ -79,5 +82,5 @@ public class GateRule extends Rule {
   public long seen() { return seen; }
   public long failures() { return failures; }
   public String lastFailure() { return lastFailure; }
-  public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan); }
+  public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps); }
 }

@@ -74,7 +74,9 @@ public class KeyCollector {
     return place >= 0L ? place : (place - 1L) ^ Long.MAX_VALUE;
   }
 
-  private void addLong(long value) {
+  public void addNull() { seenNull = true; }
+
+  public void addLong(long value) {
     if (value < low) low = value;
     if (value > high) high = value;
     if (overflow) return;

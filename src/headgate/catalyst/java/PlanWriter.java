@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.FileFormat;
@@ -24,6 +25,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  *                        "filters": [{"column": expression id, ...}],
  *                        "late": [{"id": ..., "number": ..., "column": expression id, "rows": true or false}]}},
  *         "builds": {id: number of a collected build},
+ *         "taps": {id of a join: {"side": 0 or 1, "keys": [expression ids of the side's join keys], "maxDistinct": ...,
+ *                                 "maxBytes": ..., "filters": [{"id": ..., "column": expression id}]}},
  *         "late": {"query": ..., "url": ..., "token": ..., "filters": how many}}
  */
 public class PlanWriter {
@@ -31,6 +34,7 @@ public class PlanWriter {
   private final QueryContext context;
   private final JsonNode scans;
   private final JsonNode builds;
+  private final JsonNode taps;
   private int at;
 
   public PlanWriter(QueryContext context, String editsJson) throws Exception {
@@ -38,6 +42,7 @@ public class PlanWriter {
     JsonNode edits = MAPPER.readTree(editsJson);
     this.scans = Json.field(edits, "scans");
     this.builds = Json.field(edits, "builds");
+    this.taps = Json.field(edits, "taps");
     if (edits.has("late")) context.expectLate(Json.field(edits, "late"));
   }
 
@@ -68,6 +73,8 @@ public class PlanWriter {
       changed = changed || fresh != child;
       children.add(fresh);
     }
+    JsonNode tap = taps == null ? null : Json.field(taps, String.valueOf(id));
+    if (tap != null) return new TapWriter(context).write((Join) plan, children, tap);
     return changed ? (LogicalPlan) plan.withNewChildren(Seqs.of(children)) : plan;
   }
 
@@ -101,7 +108,7 @@ public class PlanWriter {
     return condition == null ? result : new Filter(condition, result);
   }
 
-  private static Attribute column(LogicalPlan plan, long id) {
+  static Attribute column(LogicalPlan plan, long id) {
     scala.collection.Iterator each = plan.output().iterator();
     while (each.hasNext()) {
       Attribute attribute = (Attribute) each.next();

@@ -19,11 +19,14 @@ public class QueryContext {
   public final Map listings = new HashMap();
   public final List builds = new ArrayList();
   public volatile Throwable cancelled;
+  public final Taps taps;
+  public final Map tapped = new HashMap();
   public LateSource late;
   public LateCounts lateCounts;
 
-  public QueryContext(SparkSession session, LogicalPlan plan) {
+  public QueryContext(SparkSession session, LogicalPlan plan, Taps taps) {
     this.session = session;
+    this.taps = taps;
     this.plan = plan;
     this.localProperties = session.sparkContext().getLocalProperties();
   }
@@ -57,6 +60,24 @@ public class QueryContext {
     lateCounts = new LateCounts(filters);
     session.sparkContext().register(lateCounts, "headgate late filters");
   }
+
+  /** The filters whose build sides are tapped in the plan that was written. */
+  public List tappedFilters() { return new ArrayList(tapped.keySet()); }
+
+  /** Waits for a tap; hands over what it has collected, or null when it still collects. */
+  public String awaitTap(String filter, long millis) throws Exception {
+    Object[] tap = (Object[]) tapped.get(filter);
+    return Taps.await((TapKeys) tap[0], (java.util.concurrent.CountDownLatch) tap[1], millis);
+  }
+
+  /** Lets go of what only planning needs: collected rows may be large. */
+  public void release() {
+    builds.clear();
+    nodes.clear();
+    listings.clear();
+  }
+
+  public void forgetTap(String filter) { taps.forget((TapKeys) ((Object[]) tapped.get(filter))[0]); }
 
   /** The share of the task slots that are idle, by Spark's own count. */
   public double idleShare() {

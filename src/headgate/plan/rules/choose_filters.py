@@ -4,6 +4,7 @@ A filter pays if it spares the scan more than its build costs. Before anything h
 the build side's scans against bytes of the probe scan) and by how well files and row groups tell the column's values
 apart. A filter whose scan is small is kept all the same when that scan is part of the build side of a filter that pays:
 that is how nation -> supplier -> lineitem cascades.
+A build side that is too dear to run twice may be tapped instead, where the scan is worth it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ from dataclasses import replace
 
 from headgate.plan.context import RuleContext, Strategy
 from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, PlannedFilter, QueryPlan, Scan
+from headgate.plan.taps import may_tap
 
 USEFUL_DEPTH = 0.6
+_NOT_CHEAP, _NOTHING = "build side is not cheap", "would remove nothing"
+_ONLY_TAPPED = (_NOT_CHEAP, _NOTHING)  # a build side that is not worth a run of its own may be worth a tap
+_MUCH_LARGER = 0.5
+_WORTH_A_TAP = 8  # times the smallest scan that is worth a filter
 
 
 def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
@@ -23,6 +29,11 @@ def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
     if context.strategy is not Strategy.ALWAYS:
         _drop_unpromising(filters, nodes, context)
     _keep_one_direction(filters, nodes)
+    if context.never_waits and context.non_blocking:
+        for planned in list(filters.values()):
+            large = planned.is_alive and not _is_small(nodes[planned.build], context)
+            if large and may_tap(planned, nodes, context.broadcast_bytes):
+                filters[planned.id] = _tapped(planned)
     return replace(plan, filters=tuple(filters.values()))
 
 
@@ -47,7 +58,33 @@ def _drop_unpromising(filters: dict[str, PlannedFilter], nodes: dict[int, Node],
         kept |= feeding
     for name, reason in verdicts.items():
         if name not in kept:
-            filters[name] = replace(filters[name], reason=reason)
+            tapped = reason.startswith(_ONLY_TAPPED) and _tap_pays(filters[name], nodes, context)
+            filters[name] = _tapped(filters[name]) if tapped else replace(filters[name], reason=reason)
+
+
+def _tapped(planned: PlannedFilter) -> PlannedFilter:
+    return replace(planned, non_blocking=True, tapped=True)
+
+
+def _tap_pays(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> bool:
+    """Whether a scan is worth a tap: large, and clustered in the column or much larger than the build side.
+
+    The join shuffles both sides, so where no file can be left out, rows that are dropped at the scan are not moved.
+    """
+    build = nodes[planned.build]
+    if not context.non_blocking or _is_small(build, context) or not may_tap(planned, nodes, context.broadcast_bytes):
+        return False
+    return any(_consumer_is_worth_a_tap(to, _bytes(build), nodes, context) for to in planned.consumers)
+
+
+def _consumer_is_worth_a_tap(to: Consumer, build_bytes: int, nodes: dict[int, Node], context: RuleContext) -> bool:
+    scan = nodes[to.scan]
+    assert isinstance(scan, Scan)
+    if scan.bytes < _WORTH_A_TAP * context.min_scan_bytes or build_bytes > scan.bytes:
+        return False
+    clustering = context.clustering(to.scan, to.column)
+    is_clustered = not clustering.why_not and clustering.depth <= USEFUL_DEPTH
+    return is_clustered or (context.filter_rows and build_bytes <= _MUCH_LARGER * scan.bytes)
 
 
 def _selective_builds(alive: list[PlannedFilter], nodes: dict[int, Node], context: RuleContext) -> set[int]:
@@ -81,14 +118,12 @@ def _consumer_verdict(consumer: Consumer, planned: PlannedFilter, nodes: dict[in
     if scan.bytes < context.min_scan_bytes:
         return f"scan is small: {scan.bytes:,} bytes"
     if build_bytes > context.max_build_share * scan.bytes:
-        return f"build side is not cheap: it reads {build_bytes:,} bytes to narrow a scan of {scan.bytes:,}"
+        return f"{_NOT_CHEAP}: it reads {build_bytes:,} bytes to narrow a scan of {scan.bytes:,}"
     clustering = context.clustering(consumer.scan, consumer.column)
     if clustering.why_not:
         return clustering.why_not
     if clustering.depth > USEFUL_DEPTH:
-        return (
-            f"would remove nothing: {clustering.depth:.0%} of {clustering.containers} row groups overlap in this column"
-        )
+        return f"{_NOTHING}: {clustering.depth:.0%} of {clustering.containers} row groups overlap in this column"
     return ""
 
 

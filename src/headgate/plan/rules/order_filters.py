@@ -19,7 +19,7 @@ def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
     """Give each living filter its wave."""
     nodes = plan.nodes()
     filters = {planned.id: planned for planned in plan.filters}
-    waiting = {planned.build for planned in plan.filters if planned.is_alive}
+    waiting = {planned.build for planned in plan.filters if planned.is_alive and not planned.tapped}
     done: set[int] = set()
     wave = 0
     while waiting:
@@ -31,7 +31,7 @@ def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
             waiting.discard(costliest)
             continue
         for planned in list(filters.values()):
-            if planned.is_alive and planned.build in ready:
+            if planned.is_alive and planned.build in ready and not planned.tapped:
                 filters[planned.id] = replace(planned, wave=wave)
         waiting -= ready
         done |= ready

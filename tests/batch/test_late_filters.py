@@ -1,0 +1,313 @@
+"""Filters that arrive while the query runs: same rows whenever they come, and what they close stays unread."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import headgate
+from headgate.journey.late import LateFilters
+from headgate.observe import FilterReport, QueryReport
+from tests.batch.differential import assert_same, compare, enabled, rows_of, same_rows, settings
+
+QUERY = "select fact.k, num from fact join (select * from dim where grp = 3) d on fact.k = d.id"
+
+
+def late_filter(report: QueryReport, column: str) -> FilterReport:
+    """Return the one late filter on a column."""
+    found = [f for f in report.filters if f.late is not None and f.column == column]
+    assert len(found) == 1, f"{len(found)} late filters on {column}\n{report}"
+    return found[0]
+
+
+@pytest.fixture
+def come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Late filters are published before the query's first task: the query is planned with gates, which are closed."""
+    start = LateFilters.start
+
+    def start_and_finish(self: LateFilters, *arguments: Any) -> None:
+        start(self, *arguments)
+        self.join(60.0)
+
+    monkeypatch.setattr(LateFilters, "start", start_and_finish)
+
+
+@contextmanager
+def held_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+    """Park whoever takes in late builds until the event is set."""
+    release, take_in = Event(), LateFilters._take_in
+
+    def parked(self: LateFilters, *arguments: Any) -> None:
+        assert release.wait(120.0)
+        take_in(self, *arguments)
+
+    monkeypatch.setattr(LateFilters, "_take_in", parked)
+    try:
+        yield release
+    finally:
+        release.set()
+
+
+def test_a_filter_that_comes_before_the_first_file_closes_the_others(
+    spark: SparkSession, star: Path, come_first: None
+) -> None:
+    """The gate is asked before each file: files whose row groups cannot match are not opened."""
+    report = same_rows(spark, lambda: spark.sql(QUERY), max_wait="0s")
+
+    told = late_filter(report, "k")
+    assert told.state == "applied late"
+    assert told.late is not None
+    assert told.late.opened_before == 0
+    assert told.late.row_groups > 0
+    assert told.late.asked is not None
+    assert told.late.received is not None
+    assert told.late.applied is not None
+    assert told.late.asked <= told.late.received <= told.late.applied
+    assert told.applied_to == ["fact"]
+
+
+def test_a_filter_that_never_comes(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The query does not wait: it ends with the same rows while the build is parked, and nothing was removed."""
+    expected = rows_of(spark.sql(QUERY))
+    with held_back(monkeypatch) as release, enabled(spark, max_wait="0s") as gate:
+        assert_same(expected, rows_of(spark.sql(QUERY)))
+        assert not release.is_set()
+        told = late_filter(gate.report(), "k")
+        assert told.state == "late"
+        assert told.late is not None
+        assert told.late.opened_before == 8
+        assert gate.report().build_ms < 60_000
+
+
+def test_a_filter_that_comes_between_two_tasks(
+    spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are taken task by task; the filter comes after the first task, and closes the files of all others."""
+    one_file_a_task = {"spark_sql_files_maxPartitionBytes": "1", "spark_sql_adaptive_enabled": "false"}
+    query = QUERY.replace("grp = 3", "id < 100")
+    with settings(spark, **one_file_a_task):
+        expected = rows_of(spark.sql(query))
+        with held_back(monkeypatch) as release, enabled(spark, max_wait="0s", prune_files=True) as gate:
+            rows = spark.sql(query).toLocalIterator()
+            first = next(rows)
+            release.set()
+            gate._travelled[-1].late.join(60.0)  # type: ignore[union-attr]
+            found = rows_of_all([first, *rows])
+            report = gate.report()
+    assert_same(expected, found)
+    told = late_filter(report, "k").late
+    assert told is not None
+    assert told.opened_before > 0
+    assert told.row_groups > 0
+
+
+def rows_of_all(rows: list[Any]) -> Any:
+    from collections import Counter
+
+    from tests.batch.differential import canonical
+
+    return Counter(tuple(canonical(value) for value in row) for row in rows)
+
+
+def test_rows_are_tested_before_a_shuffle(spark: SparkSession, star: Path, come_first: None) -> None:
+    """Where the join shuffles, rows of surviving row groups that cannot match are dropped at the scan."""
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold="-1"):
+        report = same_rows(spark, lambda: spark.sql(QUERY), max_wait="0s")
+    told = late_filter(report, "k").late
+    assert told is not None
+    assert told.rows > 0
+
+
+def test_partitions_are_closed_by_their_value(spark: SparkSession, tmp_path: Path, come_first: None) -> None:
+    spark.range(60).selectExpr("id", "cast(id % 6 as int) part").write.partitionBy("part").parquet(str(tmp_path / "p"))
+    spark.read.parquet(str(tmp_path / "p")).createOrReplaceTempView("parted")
+    spark.createDataFrame([(2, "a"), (3, "b")], "id int, name string").write.parquet(str(tmp_path / "d"))
+    spark.read.parquet(str(tmp_path / "d")).createOrReplaceTempView("few")
+    query = "select parted.id from parted join (select * from few where name = 'a') f on parted.part = f.id"
+
+    with settings(spark, spark_sql_optimizer_dynamicPartitionPruning_enabled="false"):
+        report = same_rows(spark, lambda: spark.sql(query), max_wait="0s")
+
+    told = late_filter(report, "part").late
+    assert told is not None
+    assert told.files >= 5
+
+
+VALUES: dict[str, tuple[pa.DataType, Any]] = {
+    "tinyint": (pa.int8(), lambda i: i),
+    "smallint": (pa.int16(), lambda i: i * 10 - 500),
+    "int": (pa.int32(), lambda i: i * 1000 - 50_000),
+    "bigint": (pa.int64(), lambda i: i * 10**12 - 5 * 10**13),
+    "date": (pa.date32(), lambda i: dt.date(1999, 1, 1) + dt.timedelta(days=37 * i)),
+    "old date": (pa.date32(), lambda i: dt.date(1500, 1, 1) + dt.timedelta(days=37 * i)),
+    "timestamp": (pa.timestamp("us", "UTC"), lambda i: dt.datetime(2001, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=i)),
+    "string": (pa.string(), lambda i: f"{i:03}"),
+    "double": (pa.float64(), lambda i: i / 3),
+    "decimal": (pa.decimal128(9, 2), lambda i: i),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("op", ["=", "<=>"])
+def test_types_and_nulls(spark: SparkSession, tmp_path: Path, come_first: None, name: str, op: str) -> None:
+    """Whatever the type, with NULL on both sides; types that no gate knows are left alone."""
+    kind, value = VALUES[name]
+    (tmp_path / "fact").mkdir()
+    for number in range(4):
+        held = [None, *(value(i) for i in range(number * 25, number * 25 + 25))]
+        pq.write_table(
+            pa.table({"k": pa.array(held, kind)}), tmp_path / "fact" / f"{number}.parquet", row_group_size=13
+        )
+    build = pa.table({"id": pa.array([None, value(30), value(31), value(99)], kind), "flag": [1, 1, 1, 0]})
+    (tmp_path / "dim").mkdir()
+    pq.write_table(build, tmp_path / "dim" / "0.parquet")
+    for table in ("fact", "dim"):
+        spark.read.parquet(str(tmp_path / table)).createOrReplaceTempView(f"late_{table}")
+    query = f"select f.k from late_fact f join (select * from late_dim where flag = 1) d on f.k {op} d.id"
+
+    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s")
+
+    gated = [f for f in report.filters if f.late is not None]
+    assert bool(gated) == (name not in ("string", "double", "decimal"))
+
+
+@pytest.mark.parametrize("op", ["<", "<=", ">", ">="])
+def test_comparisons(spark: SparkSession, star: Path, come_first: None, op: str) -> None:
+    query = f"select k from fact join (select max(id) m from dim where grp = 3) d on fact.k {op} d.m"
+    same_rows(spark, lambda: spark.sql(query), max_wait="0s")
+
+
+def test_an_empty_build_closes_everything(spark: SparkSession, star: Path, come_first: None) -> None:
+    query = QUERY.replace("grp = 3", "grp = 3000")
+    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", may_be_empty=True)
+    assert late_filter(report, "k").kind == "none"
+
+
+def test_a_build_that_fails_is_given_up(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for ever: the filter lets everything through, and the rows are the same."""
+
+    def broken(*_: Any) -> None:
+        raise RuntimeError("a stone in the gate")
+
+    expected = rows_of(spark.sql(QUERY))
+    monkeypatch.setattr(LateFilters, "_take_in", broken)
+    with enabled(spark, max_wait="0s") as gate:
+        assert_same(expected, rows_of(spark.sql(QUERY)))
+        gate._travelled[-1].late.join(60.0)  # type: ignore[union-attr]
+        assert_same(expected, rows_of(spark.sql(QUERY)))
+
+
+def test_cascades_go_on_beside_the_query(spark: SparkSession, star: Path, come_first: None) -> None:
+    """region -> nation -> supplier -> lineitem: each wave is published when it is done, and narrows the next."""
+    query = """select l_line from lineitem join supplier on l_supplier = s_id join nation on s_nation = n_id
+               join region on n_region = r_id where r_name = 'r3'"""
+    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s")
+    assert late_filter(report, "l_supplier").values == 20
+
+
+def test_no_wait_beyond_the_limit(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With builds parked for ever a query with many joins still starts: its report says that it waited for none."""
+    query = """select l_line from lineitem join supplier on l_supplier = s_id join nation on s_nation = n_id
+               join region on n_region = r_id where r_name = 'r3'"""
+    expected = rows_of(spark.sql(query))
+    with held_back(monkeypatch), enabled(spark, max_wait="0s") as gate:
+        assert_same(expected, rows_of(spark.sql(query)))
+        assert {f.state for f in gate.report().filters} <= {"late", "dropped"}
+
+
+def test_non_blocking_off_waits(spark: SparkSession, star: Path) -> None:
+    """spark.headgate.nonBlocking=false: the query waits for its filters whatever maxWait says."""
+    report = same_rows(spark, lambda: spark.sql(QUERY), max_wait="0s", non_blocking=False)
+    assert [f.state for f in report.filters if f.column == "k"] == ["applied"]
+
+
+def test_what_is_held_for_a_query_is_freed_when_it_ends(spark: SparkSession, star: Path, come_first: None) -> None:
+    with enabled(spark, max_wait="0s") as gate:
+        spark.sql(QUERY).collect()
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
+        spark.sql(QUERY)._jdf.queryExecution().optimizedPlan()
+        assert gate._coordinator is not None
+        running = [story for story in gate._coordinator.registry.stories() if story["state"] == "RUNNING"]
+        assert len(running) == 1, "the query that is planned now, and not the one that has ended"
+
+
+def test_queries_run_again_with_what_has_arrived(spark: SparkSession, star: Path, come_first: None) -> None:
+    """A DataFrame that is collected twice keeps its plan, and the gates in it."""
+    expected = rows_of(spark.sql(QUERY))
+    with enabled(spark, max_wait="0s"):
+        frame = spark.sql(QUERY)
+        assert_same(expected, rows_of(frame))
+        assert_same(expected, rows_of(frame))
+
+
+def test_the_coordinator_may_go_away(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = rows_of(spark.sql(QUERY))
+    with held_back(monkeypatch) as release, enabled(spark, max_wait="0s") as gate:
+        frame = spark.sql(QUERY)
+        frame._jdf.queryExecution().optimizedPlan()
+        assert gate._coordinator is not None
+        gate._coordinator.close()
+        release.set()
+        assert_same(expected, rows_of(frame))
+
+
+def test_a_large_file_is_read_in_ranges(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A split of more than one range: each row group is read once, whether the filter comes or not."""
+    rows = 7_000_000
+    (tmp_path / "wide").mkdir()
+    noise = np.random.default_rng(7).random(rows)
+    table = pa.table({"k": np.arange(rows), "v": noise, "w": noise[::-1]})
+    pq.write_table(table, tmp_path / "wide" / "0.parquet", row_group_size=200_000, compression="none")
+    spark.read.parquet(str(tmp_path / "wide")).createOrReplaceTempView("wide")
+    pq.write_table(pa.table({"id": [5, rows // 2, rows - 1], "flag": [1, 1, 1]}), tmp_path / "three.parquet")
+    spark.read.parquet(str(tmp_path / "three.parquet")).createOrReplaceTempView("three")
+    query = "select wide.k, wide.v from wide join (select * from three where flag = 1) t on wide.k = t.id"
+    whole_file = {"spark_sql_files_maxPartitionBytes": str(1 << 30)}
+    with settings(spark, **whole_file):
+        with held_back(monkeypatch) as release:
+            compared = compare(spark, lambda: spark.sql(query), max_wait="0s")
+            assert not release.is_set()
+        assert len(compared.rows) == 3
+
+
+def test_a_large_file_is_closed_in_parts(spark: SparkSession, tmp_path: Path, come_first: None) -> None:
+    """Runs of row groups that survive are read, and only those."""
+    rows = 400_000
+    (tmp_path / "parts").mkdir()
+    table = pa.table({"k": np.arange(rows), "v": np.arange(rows) % 7})
+    pq.write_table(table, tmp_path / "parts" / "0.parquet", row_group_size=10_000)
+    spark.read.parquet(str(tmp_path / "parts")).createOrReplaceTempView("parts")
+    pq.write_table(pa.table({"id": [5, 150_000, 159_999, 399_999], "flag": [1] * 4}), tmp_path / "four.parquet")
+    spark.read.parquet(str(tmp_path / "four.parquet")).createOrReplaceTempView("four")
+    query = "select parts.k, v from parts join (select * from four where flag = 1) f on parts.k = f.id"
+
+    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s")
+
+    told = late_filter(report, "k").late
+    assert told is not None
+    assert told.row_groups == 37
+
+
+def test_disable_stops_the_coordinator(spark: SparkSession, star: Path, come_first: None) -> None:
+    with enabled(spark, max_wait="0s") as gate:
+        spark.sql(QUERY).collect()
+        coordinator = gate._coordinator
+        assert coordinator is not None
+        assert coordinator.is_running
+    assert not coordinator.is_running
+
+
+def test_explain_tells_of_late_filters(spark: SparkSession, star: Path, come_first: None, capsys: Any) -> None:
+    with enabled(spark, max_wait="0s"):
+        headgate.explain(spark.sql(QUERY))
+    assert "late" in capsys.readouterr().out
