@@ -1,0 +1,61 @@
+package headgate;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+
+/** The gate of streaming queries: narrows each micro-batch inside the JVM, and remembers what it did. */
+public class StreamGate {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final int QUERIES = 64;
+  private static final int BATCHES = 100;
+  private static final LinkedHashMap QUERY_LOGS = new LinkedHashMap();
+
+  /** What is remembered of one query. */
+  private static class Log {
+    final List records = new ArrayList();
+    long generation = 0L;
+    long cut = Long.MIN_VALUE;
+  }
+
+  /** The micro-batch without its late rows, or the plan itself where this thread plans no micro-batch. */
+  public static LogicalPlan narrow(SparkSession session, LogicalPlan plan) throws Exception {
+    MicroBatch batch = MicroBatch.running(session);
+    if (batch == null || !batch.isOn("enabled")) return plan;
+    BatchRecord record = new BatchRecord(batch);
+    LogicalPlan narrowed = new WatermarkCut(batch, record).narrow(plan);
+    record.end();
+    remember(batch.queryId, record);
+    return narrowed;
+  }
+
+  private static void remember(String queryId, BatchRecord record) {
+    synchronized (QUERY_LOGS) {
+      Log log = (Log) QUERY_LOGS.remove(queryId);
+      if (log == null) log = new Log();
+      QUERY_LOGS.put(queryId, log);
+      while (QUERY_LOGS.size() > QUERIES) QUERY_LOGS.remove(QUERY_LOGS.keySet().iterator().next());
+      if (record.highestCut() > log.cut) {
+        log.cut = record.highestCut();
+        log.generation++;
+      }
+      record.generation = log.generation;
+      log.records.add(record);
+      if (log.records.size() > BATCHES) log.records.remove(0);
+    }
+  }
+
+  /** The last micro-batches of a query, oldest first, as JSON. */
+  public static String read(String queryId) throws Exception {
+    List told = new ArrayList();
+    synchronized (QUERY_LOGS) {
+      Log log = (Log) QUERY_LOGS.get(queryId);
+      for (int i = 0; log != null && i < log.records.size(); i++) told.add(((BatchRecord) log.records.get(i)).toMap());
+    }
+    return Handover.of(MAPPER.writeValueAsBytes(told));
+  }
+}
