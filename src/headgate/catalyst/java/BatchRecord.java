@@ -9,6 +9,7 @@ import java.util.Map;
 public class BatchRecord {
   public final List sources = new ArrayList();
   public long generation;
+  public String failure = "";
   private final long number;
   private final long watermarkMs;
   private final boolean strict;
@@ -36,6 +37,7 @@ public class BatchRecord {
     List told = new ArrayList();
     for (int i = 0; i < sources.size(); i++) told.add(((LateSource) sources.get(i)).toMap());
     out.put("sources", told);
+    out.put("failure", failure);
     return out;
   }
 }

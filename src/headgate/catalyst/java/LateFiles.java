@@ -8,6 +8,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.parquet.HadoopReadOptions;
+import org.apache.parquet.ParquetReadOptions;
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
@@ -50,12 +52,13 @@ public class LateFiles {
 
   public void read(Configuration configuration) throws Exception {
     List footers = new ArrayList();
+    ParquetReadOptions options = HadoopReadOptions.builder(configuration).build();
     scala.collection.immutable.Seq none = (scala.collection.immutable.Seq) scala.collection.immutable.Nil$.MODULE$;
     scala.collection.Iterator directories = relation.location().listFiles(none, none).iterator();
     while (directories.hasNext()) {
       scala.collection.Iterator each = ((PartitionDirectory) directories.next()).files().iterator();
       while (each.hasNext()) {
-        footers.add(new LateFooter(((FileStatusWithMetadata) each.next()).fileStatus(), configuration, column, zoned, cut, byCase));
+        footers.add(new LateFooter(((FileStatusWithMetadata) each.next()).fileStatus(), configuration, options, column, zoned, cut, byCase));
       }
     }
     if (!readAll(footers)) onTime = false;

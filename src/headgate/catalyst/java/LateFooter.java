@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.column.statistics.LongStatistics;
 import org.apache.parquet.column.statistics.Statistics;
 import org.apache.parquet.hadoop.ParquetFileReader;
@@ -11,6 +12,7 @@ import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.io.SeekableInputStream;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.Type;
 
@@ -23,6 +25,7 @@ import org.apache.parquet.schema.Type;
 public class LateFooter implements Callable {
   private final FileStatus status;
   private final Configuration configuration;
+  private final ParquetReadOptions options;
   private final String column;
   private final boolean zoned;
   private final long cut;
@@ -34,9 +37,10 @@ public class LateFooter implements Callable {
   public long lateRows;
   public long nulls;
 
-  public LateFooter(FileStatus status, Configuration configuration, String column, boolean zoned, long cut, boolean byCase) {
+  public LateFooter(FileStatus status, Configuration configuration, ParquetReadOptions options, String column, boolean zoned, long cut, boolean byCase) {
     this.status = status;
     this.configuration = configuration;
+    this.options = options;
     this.column = column;
     this.zoned = zoned;
     this.cut = cut;
@@ -67,12 +71,13 @@ public class LateFooter implements Callable {
   }
 
   private void read() throws Exception {
-    ParquetFileReader reader = ParquetFileReader.open(HadoopInputFile.fromStatus(status, configuration));
+    HadoopInputFile file = HadoopInputFile.fromStatus(status, configuration);
+    SeekableInputStream in = file.newStream();
     ParquetMetadata footer;
     try {
-      footer = reader.getFooter();
+      footer = ParquetFileReader.readFooter(file, options, in);
     } finally {
-      reader.close();
+      in.close();
     }
     List blocks = footer.getBlocks();
     late = new boolean[blocks.size()];

@@ -7,12 +7,16 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The gate of streaming queries: narrows each micro-batch inside the JVM, and remembers what it did. */
 public class StreamGate {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int QUERIES = 64;
   private static final int BATCHES = 100;
+  private static final Logger LOG = LoggerFactory.getLogger("headgate");
+  private static volatile long failures = 0L;
   private static final LinkedHashMap QUERY_LOGS = new LinkedHashMap();
 
   /** What is remembered of one query. */
@@ -27,11 +31,20 @@ public class StreamGate {
     MicroBatch batch = MicroBatch.running(session);
     if (batch == null || !batch.isOn("enabled")) return plan;
     BatchRecord record = new BatchRecord(batch);
-    LogicalPlan narrowed = new WatermarkCut(batch, record).narrow(plan);
+    LogicalPlan narrowed = plan;
+    try {
+      narrowed = new WatermarkCut(batch, record).narrow(plan);
+    } catch (Exception failure) {
+      record.failure = failure.toString();
+      record.sources.clear();
+      if (failures++ == 0L) LOG.warn("Headgate left a micro-batch unfiltered (later failures are only counted)", failure);
+    }
     record.end();
     remember(batch.queryId, record);
     return narrowed;
   }
+
+  public static long failures() { return failures; }
 
   private static void remember(String queryId, BatchRecord record) {
     synchronized (QUERY_LOGS) {
