@@ -35,8 +35,8 @@ def tumbling(streams: list[DataFrame], random: random.Random) -> DataFrame:
 
 
 def sliding(streams: list[DataFrame], random: random.Random) -> DataFrame:
-    """Windows that overlap, and windows with gaps between them."""
-    length, step = random.choice([(20, 5), (30, 20), (10, 15), (60, 20)])
+    """Windows that overlap."""
+    length, step = random.choice([(20, 5), (30, 20), (45, 20), (60, 20)])
     return streams[0].groupBy(F.window("ts", f"{length} seconds", f"{step} seconds"), "k").agg(F.sum("v").alias("v"))
 
 

@@ -73,6 +73,7 @@ class Run:
     home: Path
     batches: dict[int, list[str]] = field(default_factory=dict)
     progress: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    raw: list[Any] = field(default_factory=list)
     dropped: int = 0
     query_id: str = ""
 
@@ -91,6 +92,7 @@ class Run:
         query.awaitTermination()
         self.query_id = str(query.id)
         for told in query.recentProgress:
+            self.raw.append(told)
             sizes = tuple((op["numRowsTotal"], op["numRowsUpdated"]) for op in told["stateOperators"])
             self.progress[told["batchId"]] = (told["eventTime"].get("watermark"), sizes)
             self.dropped += sum(op["numRowsDroppedByWatermark"] for op in told["stateOperators"])
@@ -135,7 +137,9 @@ SETTINGS = {
 class Pair:
     """One program in two sessions: ``on`` has Headgate, ``off`` does not."""
 
-    def __init__(self, spark: SparkSession, home: Path, program: Program, *, mode: str = "append", **settings: str) -> None:
+    def __init__(
+        self, spark: SparkSession, home: Path, program: Program, *, mode: str = "append", **settings: str
+    ) -> None:
         self.home, self.program, self.mode = home, program, mode
         self.sessions = {"on": spark, "off": spark.newSession()}
         self.runs = {name: Run(home / name) for name in self.sessions}

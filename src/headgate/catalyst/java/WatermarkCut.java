@@ -38,9 +38,9 @@ public class WatermarkCut {
     if (plan.children().isEmpty()) return source(plan, demand);
     List demands = demands(plan, demand);
     if (demands == null) {
-      String reason = "rows are filtered above " + plan.nodeName();
-      LogicalPlan below = children(plan, all(plan, Demand.nothing(reason)));
-      return new LateSource(batch, record, plan.nodeName()).filter(below, demand);
+      LateSource here = new LateSource(batch, record, plan.nodeName());
+      Demand rest = Demand.nothing("rows are filtered above " + plan.nodeName());
+      return here.filter(children(plan, demands(plan, rest)), demand);
     }
     return children(plan, demands);
   }
