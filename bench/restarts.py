@@ -104,7 +104,7 @@ def _told(child: subprocess.Popen[str]) -> Iterator[str]:
 def child(home: Path, source: Path, headgate_on: bool) -> None:
     """Count by window, each batch into a file of its own; a batch that runs again writes the same file again."""
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
     import headgate
 
@@ -124,7 +124,7 @@ def child(home: Path, source: Path, headgate_on: bool) -> None:
 
     def write(rows: DataFrame, number: int) -> None:
         print("begin", number, flush=True)
-        told = sorted(row[0] for row in rows.select(F.to_json(F.struct("*"))).collect())
+        told = sorted(row[0] for row in rows.select(sf.to_json(sf.struct("*"))).collect())
         hidden = home / "out" / f".{number}"
         hidden.write_text(json.dumps(told))
         hidden.rename(home / "out" / f"batch-{number:04}.json")
@@ -132,7 +132,7 @@ def child(home: Path, source: Path, headgate_on: bool) -> None:
 
     stream = spark.readStream.schema("k int, v int, ts timestamp").option("maxFilesPerTrigger", 1).parquet(str(source))
     counted = (
-        stream.withWatermark("ts", "30 seconds").groupBy(F.window("ts", "20 seconds"), "k").agg(F.sum("v").alias("v"))
+        stream.withWatermark("ts", "30 seconds").groupBy(sf.window("ts", "20 seconds"), "k").agg(sf.sum("v").alias("v"))
     )
     query = (
         counted.writeStream.foreachBatch(write)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 Build = Callable[[list[DataFrame], random.Random], DataFrame]
 
@@ -30,35 +30,35 @@ def _seconds(random: random.Random, *choices: int) -> str:
 
 def tumbling(streams: list[DataFrame], random: random.Random) -> DataFrame:
     """Windows that follow one another."""
-    window = F.window("ts", _seconds(random, 5, 20, 60), startTime=f"{random.choice([0, 3])} seconds")
-    return streams[0].groupBy(window, "k").agg(F.count("*").alias("n"), F.sum("v").alias("v"))
+    window = sf.window("ts", _seconds(random, 5, 20, 60), startTime=f"{random.choice([0, 3])} seconds")
+    return streams[0].groupBy(window, "k").agg(sf.count("*").alias("n"), sf.sum("v").alias("v"))
 
 
 def sliding(streams: list[DataFrame], random: random.Random) -> DataFrame:
     """Windows that overlap."""
     length, step = random.choice([(20, 5), (30, 20), (45, 20), (60, 20)])
-    return streams[0].groupBy(F.window("ts", f"{length} seconds", f"{step} seconds"), "k").agg(F.sum("v").alias("v"))
+    return streams[0].groupBy(sf.window("ts", f"{length} seconds", f"{step} seconds"), "k").agg(sf.sum("v").alias("v"))
 
 
 def session(streams: list[DataFrame], random: random.Random) -> DataFrame:
     """Sessions with one gap for all."""
-    return streams[0].groupBy(F.session_window("ts", _seconds(random, 5, 30)), "k").agg(F.count("*").alias("n"))
+    return streams[0].groupBy(sf.session_window("ts", _seconds(random, 5, 30)), "k").agg(sf.count("*").alias("n"))
 
 
 def session_by_key(streams: list[DataFrame], random: random.Random) -> DataFrame:
     """Sessions whose gap depends on the row."""
-    gap = F.when(F.col("k") == 1, "5 seconds").otherwise("20 seconds")
-    return streams[0].groupBy(F.session_window("ts", gap), "k").agg(F.count("*").alias("n"))
+    gap = sf.when(sf.col("k") == 1, "5 seconds").otherwise("20 seconds")
+    return streams[0].groupBy(sf.session_window("ts", gap), "k").agg(sf.count("*").alias("n"))
 
 
 def by_time(streams: list[DataFrame], random: random.Random) -> DataFrame:
     """A group for each event time."""
-    return streams[0].groupBy("ts", "k").agg(F.sum("v").alias("v"))
+    return streams[0].groupBy("ts", "k").agg(sf.sum("v").alias("v"))
 
 
 def by_key(streams: list[DataFrame], random: random.Random) -> DataFrame:
     """A group for each key, so that nothing is ever late."""
-    return streams[0].groupBy("k").agg(F.sum("v").alias("v"))
+    return streams[0].groupBy("k").agg(sf.sum("v").alias("v"))
 
 
 def deduplicated(streams: list[DataFrame], random: random.Random) -> DataFrame:
@@ -77,9 +77,9 @@ def deduplicated_within(streams: list[DataFrame], random: random.Random) -> Data
 
 
 def _joined(streams: list[DataFrame], how: str) -> DataFrame:
-    left = streams[0].select(F.col("k").alias("lk"), F.col("v").alias("lv"), F.col("ts").alias("lts"))
-    right = streams[1].select(F.col("k").alias("rk"), F.col("v").alias("rv"), F.col("ts").alias("rts"))
-    near = F.expr("lk = rk and rts >= lts - interval 10 seconds and rts <= lts + interval 20 seconds")
+    left = streams[0].select(sf.col("k").alias("lk"), sf.col("v").alias("lv"), sf.col("ts").alias("lts"))
+    right = streams[1].select(sf.col("k").alias("rk"), sf.col("v").alias("rv"), sf.col("ts").alias("rts"))
+    near = sf.expr("lk = rk and rts >= lts - interval 10 seconds and rts <= lts + interval 20 seconds")
     return left.join(right, near, how)
 
 
@@ -100,13 +100,13 @@ def deduplicated_then_counted(streams: list[DataFrame], random: random.Random) -
 
 def counted_twice(streams: list[DataFrame], random: random.Random) -> DataFrame:
     """Windows of windows."""
-    inner = streams[0].groupBy(F.window("ts", "10 seconds"), "k").agg(F.sum("v").alias("v"))
-    return inner.groupBy(F.window(F.window_time("window"), "30 seconds")).agg(F.count("*").alias("n"))
+    inner = streams[0].groupBy(sf.window("ts", "10 seconds"), "k").agg(sf.sum("v").alias("v"))
+    return inner.groupBy(sf.window(sf.window_time("window"), "30 seconds")).agg(sf.count("*").alias("n"))
 
 
 def joined_then_counted(streams: list[DataFrame], random: random.Random) -> DataFrame:
     """An aggregate over a join of two streams."""
-    return _joined(streams, "inner").groupBy(F.window("lts", "20 seconds"), "lk").agg(F.count("*").alias("n"))
+    return _joined(streams, "inner").groupBy(sf.window("lts", "20 seconds"), "lk").agg(sf.count("*").alias("n"))
 
 
 def united(streams: list[DataFrame], random: random.Random) -> DataFrame:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 from tests.stream.operators import OPERATORS
 from tests.stream.streams import Row, read_stream
@@ -41,7 +41,7 @@ class RandomProgram:
             operator = OPERATORS[name]
             built = operator.build(streams[used : used + operator.inputs], draw)
             used += operator.inputs
-            parts.append(built.select(F.lit(name).alias("operator"), F.to_json(F.struct("*")).alias("row")))
+            parts.append(built.select(sf.lit(name).alias("operator"), sf.to_json(sf.struct("*")).alias("row")))
         united = parts[0]
         for part in parts[1:]:
             united = united.union(part)

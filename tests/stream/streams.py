@@ -1,8 +1,8 @@
 """Run one streaming program twice, with Headgate and without it, and compare all that can be seen of the two runs.
 
-A program is a function from a session and folders of input files to a streaming DataFrame. Input is written as files, and
-each micro-batch takes one file from each folder, so both runs see the same batches. The run without Headgate is in a
-session of its own, which has no rule.
+A program is a function from a session and folders of input files to a streaming DataFrame. Each micro-batch takes one
+file from each folder, so both runs see the same batches. The run without Headgate is in a session of its own, which has
+no rule.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 from pyspark.sql.streaming import StreamingQuery
 
 import headgate
@@ -81,14 +81,14 @@ class Run:
         """Start the query; each batch is kept as sorted JSON rows."""
 
         def keep(rows: DataFrame, number: int) -> None:
-            told = rows.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"})).collect()
+            told = rows.select(sf.to_json(sf.struct("*"), {"ignoreNullFields": "false"})).collect()
             self.batches[number] = sorted(row[0] for row in told)
 
         writer = frame.writeStream.foreachBatch(keep).outputMode(output_mode).trigger(availableNow=True)
         return writer.option("checkpointLocation", str(self.home / "checkpoint")).start()
 
     def finish(self, query: StreamingQuery) -> None:
-        """Wait for the query and note its watermarks and state sizes; late rows that its operators dropped are counted."""
+        """Wait for the query; note its watermarks and state sizes, and count late rows that its operators dropped."""
         query.awaitTermination()
         self.query_id = str(query.id)
         for told in query.recentProgress:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 import headgate
 from tests.stream.operators import OPERATORS
@@ -24,7 +24,7 @@ RISING: list[list[Row]] = [[(1, 1, 0.0), (2, 2, 100.0)], [(1, 1, 200.0)]]
 def windowed(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
     """Sums by window of twenty seconds and key."""
     stream = read_stream(spark, folders[0]).withWatermark("ts", "10 seconds")
-    return stream.groupBy(F.window("ts", "20 seconds"), "k").agg(F.sum("v").alias("v"))
+    return stream.groupBy(sf.window("ts", "20 seconds"), "k").agg(sf.sum("v").alias("v"))
 
 
 def same(spark: SparkSession, home: Path, program: Any, *batches: list[list[Row]], **options: str) -> Pair:
@@ -103,7 +103,7 @@ def test_more_is_skipped_as_the_watermark_advances(gated: SparkSession, tmp_path
 
 
 def test_skipped_data_is_not_read(gated: SparkSession, tmp_path: Path) -> None:
-    """Files wholly below the cut-off are not opened, and row groups of the others are not read, by Spark's own count."""
+    """Files wholly below the cut-off are not opened, row groups of the others are not read, by Spark's own count."""
     late: list[Row] = [(1, 1, 1.0)] * 16
     mixed: list[Row] = [*late, *[(1, 1, 300.0)] * 8]
     pair = same(gated, tmp_path, windowed, [*RISING, late, mixed])
@@ -153,9 +153,9 @@ def test_computed_event_times_are_filtered_above_their_projection(gated: SparkSe
     """A time that is parsed from text is parsed once; its late rows still do not reach the shuffle."""
 
     def parsed(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
-        text = F.date_format("ts", "yyyy-MM-dd HH:mm:ss")
-        stream = read_stream(spark, folders[0]).select("k", "v", F.to_timestamp(text).alias("event"))
-        return stream.withWatermark("event", "10 seconds").groupBy(F.window("event", "20 seconds")).agg(F.sum("v"))
+        text = sf.date_format("ts", "yyyy-MM-dd HH:mm:ss")
+        stream = read_stream(spark, folders[0]).select("k", "v", sf.to_timestamp(text).alias("event"))
+        return stream.withWatermark("event", "10 seconds").groupBy(sf.window("event", "20 seconds")).agg(sf.sum("v"))
 
     pair = same(gated, tmp_path, parsed, [*RISING, [(1, 9, 3.0), (2, 9, 300.0)]])
     filtered, source = pair.report().batches[2].sources
@@ -165,15 +165,15 @@ def test_computed_event_times_are_filtered_above_their_projection(gated: SparkSe
 
 
 def test_renames_filters_tables_and_python_do_not_stop_it(gated: SparkSession, tmp_path: Path) -> None:
-    """Between the source and the operator: a rename, a filter, a join with a table, an explode and a Python function."""
+    """Between source and operator: a rename, a filter, a join with a table, an explode and a Python function."""
 
     def busy(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
         table = spark.createDataFrame([(1, "one"), (2, "two")], "id int, name string")
         stream = read_stream(spark, folders[0]).where("v > 0").withColumnRenamed("ts", "event")
         stream = stream.join(table, stream.k == table.id, "left").withWatermark("event", "10 seconds")
-        stream = stream.select("event", "name", F.explode(F.array("v", "k")).alias("x"))
-        stream = stream.withColumn("y", F.udf(lambda x: x + 1, "int")("x"))
-        return stream.groupBy(F.window("event", "20 seconds"), "name").agg(F.sum("y").alias("y"))
+        stream = stream.select("event", "name", sf.explode(sf.array("v", "k")).alias("x"))
+        stream = stream.withColumn("y", sf.udf(lambda x: x + 1, "int")("x"))
+        return stream.groupBy(sf.window("event", "20 seconds"), "name").agg(sf.sum("y").alias("y"))
 
     pair = same(gated, tmp_path, busy, [*RISING, [(1, 9, 3.0), (2, 9, 300.0)], [(1, 1, 400.0)]])
     assert pair.report().batches[2].sources[0].late_rows == 1
@@ -199,7 +199,7 @@ def test_the_single_watermark_of_older_queries(gated: SparkSession, tmp_path: Pa
 
 
 def test_strict_mode_cuts_at_the_watermark_itself(gated: SparkSession, tmp_path: Path) -> None:
-    """Without any stateful operator late rows pass in Spark; strict mode drops them, ties and NULL pass, slack widens."""
+    """Without a stateful operator late rows pass in Spark; strict mode drops them, ties and NULL pass."""
 
     def plain(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
         return read_stream(spark, folders[0]).withWatermark("ts", "10 seconds")

@@ -19,7 +19,7 @@ RESTART_AFTER = 3
 
 @pytest.mark.parametrize("first", range(0, len(PROGRAMS), TOGETHER))
 def test_random_streams_are_the_same(gated: SparkSession, tmp_path: Path, first: int) -> None:
-    """Each batch's rows, watermarks, state sizes and the final state are the same, also after a restart in the middle."""
+    """Each batch's rows, watermarks and state sizes and the final state are the same, with a restart in the middle."""
     pairs = [_pair(gated, tmp_path, program) for program in PROGRAMS[first : first + TOGETHER]]
     for part in (slice(0, RESTART_AFTER), slice(RESTART_AFTER, None)):
         for pair, program in pairs:

@@ -13,7 +13,7 @@ from tests.stream.test_pushdown import RISING, windowed
 
 
 def test_a_restart_goes_on_with_the_watermark_of_the_checkpoint(gated: SparkSession, tmp_path: Path) -> None:
-    """The first batch after a restart cuts off what the last batch before it would have, and the filter is still there."""
+    """The filter is still there, and the first batch after a restart cuts off what it would have without one."""
     pair = Pair(gated, tmp_path, windowed)
     pair.feed([RISING])
     pair.run()

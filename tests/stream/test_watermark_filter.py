@@ -165,13 +165,13 @@ def test_a_slice_of_a_batch_is_judged_by_its_own_rows() -> None:
 def test_random_batches_against_plain_python() -> None:
     draw = random.Random(6)
     for _ in range(300):
-        type = draw.choice([*TYPES, pa.int64()])
-        scale = 1 if pa.types.is_int64(type) else PER_SECOND[type.unit] / 1000
+        kind = draw.choice([*TYPES, pa.int64()])
+        scale = 1 if pa.types.is_int64(kind) else PER_SECOND[kind.unit] / 1000
         watermark = draw.randint(-5000, 5000)
         values = [draw.choice([None, *range(-6, 7)]) for _ in range(draw.randint(0, 12))]
         numbers = [None if value is None else round(value * 1000 * scale) for value in values]
         expected = [row for row, n in enumerate(numbers) if n is None or n >= watermark * scale]
-        assert kept(advanced(watermark, type), batch_of(numbers, type)) == expected
+        assert kept(advanced(watermark, kind), batch_of(numbers, kind)) == expected
 
 
 def test_a_missing_column_is_an_error_that_names_those_there_are() -> None:
@@ -190,7 +190,7 @@ def test_a_column_that_is_no_time_is_an_error() -> None:
 
 
 def test_consumers_see_the_watermark_as_a_domain() -> None:
-    """Who prunes files by the filter gets times from the watermark on, and NULL; the version rises with the generation."""
+    """Who prunes by the filter gets times from the watermark on, and NULL; the version rises with the generation."""
     late = WatermarkFilter("ts", pa.timestamp("us", "UTC"))
     view = late.consumer()
     assert view.current().is_all
