@@ -65,13 +65,13 @@ def with_state(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
             self.handle = handle
             self.count = handle.getValueState("count", "n int")
 
-        def handleInputRows(self, key: Any, rows: Any, timers: Any) -> Iterator[pd.DataFrame]:  # noqa: N802
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802,N803
             n = (self.count.get()[0] if self.count.exists() else 0) + sum(len(frame) for frame in rows)
             self.count.update((n,))
-            self.handle.registerTimer(timers.getCurrentWatermarkInMs() + 60_000)
+            self.handle.registerTimer(timerValues.getCurrentWatermarkInMs() + 60_000)
             yield pd.DataFrame({"k": [key[0]], "n": [n]})
 
-        def handleExpiredTimer(self, key: Any, timers: Any, expired: Any) -> Iterator[pd.DataFrame]:  # noqa: N802
+        def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:  # noqa: N802,N803
             n = self.count.get()[0] if self.count.exists() else 0
             self.count.clear()
             yield pd.DataFrame({"k": [key[0]], "n": [-n]})

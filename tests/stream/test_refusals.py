@@ -41,7 +41,7 @@ def observed(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
 
 
 def drawn(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
-    return _counted(_stream(spark, folders).where(sf.rand(7) < 2))
+    return _counted(_stream(spark, folders).where(sf.rand(7) + sf.col("v") >= -1))
 
 
 def fed_by_state(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:

@@ -10,7 +10,7 @@ public class BatchRecord {
   public final List sources = new ArrayList();
   public long generation;
   public String failure = "";
-  private final long number;
+  public final long number;
   private final long watermarkMs;
   private final boolean strict;
   private long highestCut = Long.MIN_VALUE;

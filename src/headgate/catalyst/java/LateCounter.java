@@ -36,6 +36,11 @@ public class LateCounter extends scala.runtime.AbstractFunction1 implements java
     return new Or(new GreaterThan(column, new Literal(Long.valueOf(cut), column.dataType())), counted);
   }
 
+  public static boolean isIn(Expression condition) {
+    if (!(condition instanceof Or) || !(((Or) condition).right() instanceof ScalaUDF)) return false;
+    return ((ScalaUDF) ((Or) condition).right()).function() instanceof LateCounter;
+  }
+
   public Object apply(Object isNull) {
     if (((Boolean) isNull).booleanValue()) {
       unknown.add(1L);

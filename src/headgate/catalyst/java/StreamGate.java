@@ -5,8 +5,12 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,7 +33,7 @@ public class StreamGate {
   /** The micro-batch without its late rows, or the plan itself where this thread plans no micro-batch. */
   public static LogicalPlan narrow(SparkSession session, LogicalPlan plan) throws Exception {
     MicroBatch batch = MicroBatch.running(session);
-    if (batch == null || !batch.isOn("enabled")) return plan;
+    if (batch == null || !batch.isOn("enabled") || isNarrowed(plan)) return plan;
     BatchRecord record = new BatchRecord(batch);
     LogicalPlan narrowed = plan;
     try {
@@ -42,6 +46,16 @@ public class StreamGate {
     record.end();
     remember(batch.queryId, record);
     return narrowed;
+  }
+
+  /** Other rules of the session may bring a plan here again after it was narrowed. */
+  private static boolean isNarrowed(LogicalPlan plan) {
+    if (plan instanceof Filter && LateCounter.isIn((Expression) ((Filter) plan).condition())) return true;
+    if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation
+        && ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location() instanceof PrunedFileIndex) return true;
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) if (isNarrowed((LogicalPlan) each.next())) return true;
+    return false;
   }
 
   public static long failures() { return failures; }
@@ -57,6 +71,9 @@ public class StreamGate {
         log.generation++;
       }
       record.generation = log.generation;
+      int last = log.records.size() - 1;
+      // a batch that is planned again, after a failure or by another rule, is told of once
+      if (last >= 0 && ((BatchRecord) log.records.get(last)).number == record.number) log.records.remove(last);
       log.records.add(record);
       if (log.records.size() > BATCHES) log.records.remove(0);
     }
