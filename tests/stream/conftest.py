@@ -14,6 +14,8 @@ _OTHERS = (
     "spark.headgate.enabled",
     "spark.headgate.watermark.strict",
     "spark.headgate.watermark.slack",
+    "spark.sql.codegen.factoryMode",
+    "spark.sql.codegen.wholeStage",
     "spark.sql.streaming.multipleWatermarkPolicy",
     "spark.sql.streaming.statefulOperator.allowMultiple",
     "spark.sql.streaming.stateStore.providerClass",

@@ -1,7 +1,7 @@
 """Random streaming programs from a seed: several operators, each over random streams of its own, united in one query.
 
-The query has one watermark for all, the lowest of its streams or the highest, as the policy says, so each stream sees a
-watermark that it did not make alone. Its rows are tagged with their operator.
+Each input of an operator is a union of two streams, each with its own delay. The query has one watermark for all, the
+lowest of its streams or the highest, as the policy says, so each stream sees a watermark that it did not make alone.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +29,7 @@ class RandomProgram:
     names: tuple[str, ...]
     delays: tuple[int, ...]
     batches: tuple[tuple[tuple[Row, ...], ...], ...]  # source, batch, row
+    streams_each: int = 2  # united in each input
 
     def __call__(self, spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
         """Build the query; the same seed always builds the same one."""
@@ -36,25 +38,24 @@ class RandomProgram:
             read_stream(spark, folder).withWatermark("ts", f"{delay} seconds")
             for folder, delay in zip(folders, self.delays, strict=True)
         ]
+        each = self.streams_each
+        inputs = [reduce(DataFrame.union, streams[i : i + each]) for i in range(0, len(streams), each)]
         parts, used = [], 0
         for name in self.names:
             operator = OPERATORS[name]
-            built = operator.build(streams[used : used + operator.inputs], draw)
+            built = operator.build(inputs[used : used + operator.inputs], draw)
             used += operator.inputs
             parts.append(built.select(sf.lit(name).alias("operator"), sf.to_json(sf.struct("*")).alias("row")))
-        united = parts[0]
-        for part in parts[1:]:
-            united = united.union(part)
-        return united
+        return reduce(DataFrame.union, parts)
 
 
-def random_program(seed: int, *, sources: int = 5, batches: int = 5) -> RandomProgram:
-    """Draw a program with a given number of input streams."""
+def random_program(seed: int, *, inputs: int = 5, batches: int = 4) -> RandomProgram:
+    """Draw a program whose operators have so many inputs together, and twice as many streams."""
     draw = random.Random(seed)
     mode = draw.choice(["append", "append", "update"])
     allowed = [name for name, operator in OPERATORS.items() if mode in operator.modes]
     names: list[str] = []
-    left = sources
+    left, streams = inputs, 2 * inputs
     while left:
         name = draw.choice([name for name in allowed if OPERATORS[name].inputs <= left])
         names.append(name)
@@ -64,8 +65,8 @@ def random_program(seed: int, *, sources: int = 5, batches: int = 5) -> RandomPr
         mode=mode,
         policy=draw.choice(["min", "max"]),
         names=tuple(names),
-        delays=tuple(draw.choice([0, 5, 30]) for _ in range(sources)),
-        batches=tuple(_stream(draw, batches) for _ in range(sources)),
+        delays=tuple(draw.choice([0, 5, 30]) for _ in range(streams)),
+        batches=tuple(_stream(draw, batches) for _ in range(streams)),
     )
 
 

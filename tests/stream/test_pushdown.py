@@ -69,7 +69,7 @@ def test_each_operator_has_its_own_cut_off(
     assert {*CUTS, "by_key"} == set(OPERATORS)
     inputs = sum(OPERATORS[name].inputs for name in CUTS)
     late: list[Row] = [(1, 1, second / 2) for second in range(130, 190)]
-    program = RandomProgram(0, "append", "min", tuple(CUTS), (10,) * inputs, ())
+    program = RandomProgram(0, "append", "min", tuple(CUTS), (10,) * inputs, (), streams_each=1)
     monkeypatch.setattr("tests.stream.random_programs.random.Random", _First)
     pair = same(gated, tmp_path, program, *([[*RISING, late]] * inputs))
     told = pair.report().batches[2]
@@ -182,7 +182,7 @@ def test_renames_filters_tables_and_python_do_not_stop_it(gated: SparkSession, t
 @pytest.mark.parametrize("policy", ["min", "max"])
 def test_two_watermarks_follow_the_policy(gated: SparkSession, tmp_path: Path, policy: str) -> None:
     """The slow stream decides, or the fast one."""
-    program = RandomProgram(0, "append", policy, ("deduplicated", "deduplicated"), (10, 10), ())
+    program = RandomProgram(0, "append", policy, ("deduplicated",) * 2, (10, 10), (), streams_each=1)
     slow: list[list[Row]] = [[(1, 1, 0.0), (2, 2, 50.0)], [(1, 1, 60.0)], [(1, 1, 30.0), (1, 2, 45.0), (1, 3, 95.0)]]
     fast: list[list[Row]] = [[(1, 1, 0.0), (2, 2, 100.0)], [(1, 1, 200.0)], [(1, 1, 30.0), (1, 2, 45.0), (1, 3, 95.0)]]
     pair = same(gated, tmp_path, program, slow, fast, **{"streaming.multipleWatermarkPolicy": policy})

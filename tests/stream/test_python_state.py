@@ -84,7 +84,7 @@ def with_state(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
 
 
 def _random_input(seed: int) -> list[list[Row]]:
-    return [list(batch) for batch in random_program(seed, sources=1, batches=4).batches[0]]
+    return [list(batch) for batch in random_program(seed, inputs=1).batches[0]]
 
 
 @pytest.mark.parametrize("batches", [INPUT, _random_input(61), _random_input(62)], ids=["known", "61", "62"])

@@ -28,6 +28,7 @@ from headgate.errors import InvalidFilter
 from headgate.filters import DynamicFilter, FilterView
 
 _TAKE = pc.get_function("take")
+_NOT_BEFORE = pc.get_function("greater_equal")
 _PER_MILLI = {"us": 1_000, "ns": 1_000_000}
 
 
@@ -39,6 +40,7 @@ class WatermarkFilter:
         "_cut",
         "_handle",
         "_lock",
+        "_scalar",
         "_slack",
         "_type",
         "generation",
@@ -58,6 +60,7 @@ class WatermarkFilter:
         self._handle = DynamicFilter(f"watermark({column})", [column], blocking=False)
         self._lock = Lock()
         self._cut: int | None = None
+        self._scalar: pa.Scalar | None = None
         # how often the watermark has really moved; a plain attribute, since readers look at it before each batch
         self.generation = 0
         self.watermark: int | None = None
@@ -84,20 +87,19 @@ class WatermarkFilter:
             if self.watermark is not None and watermark_ms <= self.watermark:
                 return False
             self.watermark = watermark_ms
-            self._cut = _in_unit(watermark_ms - self._slack, self._type)
+            cut = _in_unit(watermark_ms - self._slack, self._type)
+            self._scalar, self._cut = pa.scalar(cut, self._type), cut
             self.generation += 1
         self._handle.update(TupleDomain({self._column: _from(watermark_ms - self._slack, self._type)}))
         return True
 
     def evaluate(self, batch: pa.RecordBatch) -> pa.BooleanArray:
         """Return for each row whether it passes."""
-        column, cut = self._time_of(batch), self._cut
-        if cut is None:
+        column, scalar = self._time_of(batch), self._scalar
+        if scalar is None:
             return pa.array(np.ones(len(column), bool))
-        if column.null_count == 0:
-            return pa.array(_numbers(column) >= cut)
-        passes = pc.greater_equal(column.view(pa.int64()), cut)
-        return passes.fill_null(True)
+        passes = _NOT_BEFORE.call([column, scalar])
+        return passes.fill_null(True) if column.null_count else passes
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
         """Return the rows that pass, or None where none does; late rows at either end are cut off without copying."""
@@ -150,8 +152,7 @@ class WatermarkFilter:
 
 def _numbers(column: Any) -> np.ndarray[Any, Any]:
     """Return the column's own memory as whole numbers."""
-    start = column.offset
-    return np.frombuffer(column.buffers()[1], np.int64, start + len(column))[start:]
+    return np.frombuffer(column.buffers()[1], np.int64, len(column), column.offset * 8)
 
 
 def _in_unit(milliseconds: int, type: pa.DataType) -> int:

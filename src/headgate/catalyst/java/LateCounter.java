@@ -2,51 +2,62 @@ package headgate;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongPredicate;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GreaterThan;
+import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.Or;
-import org.apache.spark.sql.catalyst.expressions.ScalaUDF;
+import org.apache.spark.sql.catalyst.expressions.PreciseTimestampConversion;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.ObjectType;
 import org.apache.spark.util.LongAccumulator;
 
 /**
- * The second half of the row test, asked only about rows that are not above the cut-off.
+ * The row test: a time above the cut-off passes, another is counted and dropped; a row without a time is counted and
+ * passes, as it does in Spark.
  *
- * Without an event time: count it and keep it, as Spark does. With one: count it as late and drop it. A row on time
- * costs one comparison and never comes here.
+ * Generated code calls it with a plain long. The cut-off is no literal of the plan, so the code is the same in each
+ * micro-batch, and is compiled once and not each time that the watermark moves.
  */
-public class LateCounter extends scala.runtime.AbstractFunction1 implements java.io.Serializable {
+public class LateCounter implements LongPredicate, java.io.Serializable {
   private static final long serialVersionUID = 1L;
-  private final LongAccumulator late;
-  private final LongAccumulator unknown;
+  private final long cut;
+  private final boolean keeps;
+  private final LongAccumulator counted;
 
-  public LateCounter(LongAccumulator late, LongAccumulator unknown) {
-    this.late = late;
-    this.unknown = unknown;
+  private LateCounter(long cut, boolean keeps, LongAccumulator counted) {
+    this.cut = cut;
+    this.keeps = keeps;
+    this.counted = counted;
   }
 
-  public Expression test(Attribute column, long cut) {
-    List inputs = new ArrayList();
-    inputs.add(new IsNull(column));
-    Expression counted = new ScalaUDF(this, DataTypes.BooleanType, Seqs.of(inputs), Seqs.of(new ArrayList()),
-        scala.Option.empty(), scala.Option.apply("headgate_late"), false, true);
-    return new Or(new GreaterThan(column, new Literal(Long.valueOf(cut), column.dataType())), counted);
+  public static Expression test(Attribute column, long cut, LongAccumulator late, LongAccumulator unknown) {
+    Expression time = new PreciseTimestampConversion(column, column.dataType(), DataTypes.LongType);
+    Expression never = new Literal(Long.valueOf(0L), DataTypes.LongType);
+    return new If(new IsNull(column), call(new LateCounter(Long.MAX_VALUE, true, unknown), never),
+        call(new LateCounter(cut, false, late), time));
+  }
+
+  private static Expression call(LateCounter counter, Expression time) {
+    List arguments = new ArrayList();
+    arguments.add(time);
+    return new Invoke(new Literal(counter, new ObjectType(LongPredicate.class)), "test", DataTypes.BooleanType,
+        Seqs.of(arguments), Seqs.of(new ArrayList()), true, false, true);
   }
 
   public static boolean isIn(Expression condition) {
-    if (!(condition instanceof Or) || !(((Or) condition).right() instanceof ScalaUDF)) return false;
-    return ((ScalaUDF) ((Or) condition).right()).function() instanceof LateCounter;
+    if (!(condition instanceof If) || !(((If) condition).falseValue() instanceof Invoke)) return false;
+    Object target = ((Invoke) ((If) condition).falseValue()).targetObject();
+    return target instanceof Literal && ((Literal) target).value() instanceof LateCounter;
   }
 
-  public Object apply(Object isNull) {
-    if (((Boolean) isNull).booleanValue()) {
-      unknown.add(1L);
-      return Boolean.TRUE;
-    }
-    late.add(1L);
-    return Boolean.FALSE;
+  public boolean test(long time) {
+    if (time > cut) return true;
+    counted.add(1L);
+    return keeps;
   }
+
+  public String toString() { return keeps ? "no event time" : "later than " + cut; }
 }

@@ -71,7 +71,7 @@ public class LateSource {
     if (files != null && files.isOnTime()) return below;
     late = batch.session.sparkContext().longAccumulator();
     unknown = batch.session.sparkContext().longAccumulator();
-    return new Filter(new LateCounter(late, unknown).test(demand.column, cut), below);
+    return new Filter(LateCounter.test(demand.column, cut, late, unknown), below);
   }
 
   private boolean isReportOnly() { return "never".equalsIgnoreCase(batch.setting("strategy", "cost").trim()); }
