@@ -3,6 +3,11 @@ package headgate;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThan;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.FileFormat;
@@ -69,9 +74,19 @@ public class LateSource {
       return below;
     }
     if (files != null && files.isOnTime()) return below;
+    if (isFolderName(demand.column)) {
+      reason = "Spark leaves out late folders by their names, uncounted";
+      Expression later = new GreaterThan(demand.column, new Literal(Long.valueOf(cut), demand.column.dataType()));
+      return new Filter(new Or(new IsNull(demand.column), later), below);
+    }
     late = batch.session.sparkContext().longAccumulator();
     unknown = batch.session.sparkContext().longAccumulator();
     return new Filter(LateCounter.test(demand.column, cut, late, unknown), below);
+  }
+
+  private boolean isFolderName(Attribute time) {
+    if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return false;
+    return ((HadoopFsRelation) ((LogicalRelation) plan).relation()).partitionSchema().getFieldIndex(time.name()).isDefined();
   }
 
   private boolean isReportOnly() { return "never".equalsIgnoreCase(batch.setting("strategy", "cost").trim()); }
@@ -79,9 +94,10 @@ public class LateSource {
   private LogicalPlan onlyFiles(LogicalRelation scan, Demand demand) throws Exception {
     HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
     boolean byName = !batch.conf.getConfString("spark.sql.parquet.fieldId.read.enabled", "false").equals("true");
+    if (!batch.isOn("pruneFiles") && !batch.isOn("pruneRowGroups")) return scan;
     // a cut-off before 1970 is compared with nothing: such dates may be written in another calendar
     if (!(relation.fileFormat() instanceof ParquetFileFormat) || !byName || demand.cut < 0L) return scan;
-    if (relation.partitionSchema().getFieldIndex(demand.column.name()).isDefined()) return scan;
+    if (isFolderName(demand.column)) return scan;
     files = new LateFiles(relation, demand.column.name(), demand.column.dataType() instanceof TimestampType, demand.cut,
         batch.conf.caseSensitiveAnalysis(), batch.isOn("pruneFiles"), batch.isOn("pruneRowGroups"));
     files.read(batch.session.sessionState().newHadoopConfWithOptions(relation.options()));

@@ -2,7 +2,6 @@ package headgate;
 
 import java.util.UUID;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadataBase;
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
 import org.apache.spark.sql.execution.streaming.runtime.PropagateWatermarkSimulator;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
@@ -27,18 +26,18 @@ public class MicroBatch {
   /** The watermark that the batch starts with. */
   public final long currentMs;
 
-  private MicroBatch(SparkSession session, String queryId, IncrementalExecution execution) {
+  private MicroBatch(SparkSession session, String queryId, IncrementalExecution execution) throws Exception {
     this.session = session;
     this.conf = SQLConf$.MODULE$.get();  // the stream runs in a clone of the session, with settings of its own
     this.queryId = queryId;
     this.execution = execution;
     this.number = execution.currentBatchId();
-    this.currentMs = execution.offsetSeqMetadata().batchWatermarkMs();
+    this.currentMs = watermark(execution.offsetSeqMetadata());
     this.lateMs = late(execution);
   }
 
   /** The batch that this thread plans, or null where it plans none. */
-  public static MicroBatch running(SparkSession session) {
+  public static MicroBatch running(SparkSession session) throws Exception {
     String id = session.sparkContext().getLocalProperty("sql.streaming.queryId");
     String number = session.sparkContext().getLocalProperty("streaming.sql.batchId");
     if (id == null || number == null) return null;
@@ -46,17 +45,28 @@ public class MicroBatch {
     Object query = session.sharedState().activeStreamingQueries().get(UUID.fromString(id));
     if (!(query instanceof StreamExecution)) return null;
     IncrementalExecution execution = ((StreamExecution) query).lastExecution();
-    if (execution == null || execution.isRealTimeMode()) return null;
+    if (execution == null || Boolean.TRUE.equals(told(execution, "isRealTimeMode"))) return null;
     return number.equals(String.valueOf(execution.currentBatchId())) ? new MicroBatch(session, id, execution) : null;
   }
 
   /** As WatermarkPropagator has it: the watermark of the batch before, or of this one where Spark is told so. */
-  private static long late(IncrementalExecution execution) {
+  private static long late(IncrementalExecution execution) throws Exception {
     Object propagator = execution.watermarkPropagator();
-    if (propagator instanceof UseSingleWatermarkPropagator) return execution.offsetSeqMetadata().batchWatermarkMs();
+    if (propagator instanceof UseSingleWatermarkPropagator) return watermark(execution.offsetSeqMetadata());
     if (!(propagator instanceof PropagateWatermarkSimulator) || execution.currentBatchId() == 0L) return 0L;
     scala.Option before = execution.prevOffsetSeqMetadata();
-    return before.isDefined() ? Math.max(0L, ((OffsetSeqMetadataBase) before.get()).batchWatermarkMs()) : 0L;
+    return before.isDefined() ? Math.max(0L, watermark(before.get())) : 0L;
+  }
+
+  private static long watermark(Object metadata) throws Exception { return ((Long) told(metadata, "batchWatermarkMs")).longValue(); }
+
+  /** What a method without arguments returns; null where this Spark has none of that name. */
+  static Object told(Object owner, String method) throws Exception {
+    try {
+      return owner.getClass().getMethod(method, new Class[0]).invoke(owner, new Object[0]);
+    } catch (NoSuchMethodException older) {
+      return null;
+    }
   }
 
   public String setting(String name, String standard) { return conf.getConfString("spark.headgate." + name, standard); }

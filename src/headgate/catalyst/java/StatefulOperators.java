@@ -23,7 +23,12 @@ public class StatefulOperators {
   public StatefulOperators(MicroBatch batch) { this.batch = batch; }
 
   public static boolean isStateful(LogicalPlan plan) {
-    return plan.isStateful() || (plan.isStreaming() && (plan instanceof GlobalLimit || plan instanceof LocalLimit));
+    if (!plan.isStreaming()) return false;
+    if (plan instanceof Join) return ((LogicalPlan) ((Join) plan).left()).isStreaming() && ((LogicalPlan) ((Join) plan).right()).isStreaming();
+    return plan instanceof Aggregate || plan instanceof Distinct || plan instanceof GlobalLimit || plan instanceof LocalLimit
+        || plan instanceof Deduplicate || plan instanceof DeduplicateWithinWatermark
+        || plan instanceof FlatMapGroupsWithState || plan instanceof FlatMapGroupsInPandasWithState
+        || plan instanceof TransformWithState || plan instanceof TransformWithStateInPySpark;
   }
 
   /** One demand for each child. */
