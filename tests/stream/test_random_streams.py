@@ -12,7 +12,7 @@ from tests.stream.random_programs import RandomProgram, random_program
 from tests.stream.streams import Pair
 
 PROGRAMS = [random_program(seed) for seed in range(20)]
-TOGETHER = 4
+TOGETHER = 2
 RESTART_AFTER = 2
 
 
