@@ -42,6 +42,10 @@ bench-batch: $(READY) ## time selective star queries: Spark alone, with Headgate
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	@$(WITH_JAVA) $(BIN)/python -m bench.batch $(ARGS)
 
+.PHONY: bench-watermark
+bench-watermark: $(READY) ## time streams with late rows, with Headgate and without; kill one 20 times
+	@$(WITH_JAVA) $(BIN)/python -m bench.watermark $(ARGS)
+
 .PHONY: clean
 clean: ## remove caches and build results (keeps .venv and .bench)
 	@rm -rf build dist artifacts spark-warehouse metastore_db derby.log .coverage
@@ -50,7 +54,7 @@ clean: ## remove caches and build results (keeps .venv and .bench)
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 $(READY): pyproject.toml
 	@tools/ensure_venv.sh $(VENV)

@@ -25,6 +25,8 @@ def test_defaults_are_what_the_settings_say() -> None:
         ("minSelectivity", "0.25", "min_selectivity", 0.25),
         ("pruneFiles", "FALSE", "prune_files", False),
         ("maxDistinctValues", "7", "max_distinct_values", 7),
+        ("watermark.strict", "true", "watermark_strict", True),
+        ("watermark.slack", "5min", "watermark_slack", 300.0),
     ],
 )
 def test_each_form_is_read(name: str, text: str, field: str, value: object) -> None:
@@ -41,6 +43,8 @@ def test_each_form_is_read(name: str, text: str, field: str, value: object) -> N
         ("min_selectivity", "1.5", "a number from 0 to 1"),
         ("prune_files", "maybe", "true or false"),
         ("max_distinct_values", "many", "a whole number"),
+        ("watermark_strict", "perhaps", "true or false"),
+        ("watermark_slack", "-1s", "a duration such as"),
     ],
 )
 def test_a_bad_value_is_refused_with_the_allowed_ones(name: str, value: str, allowed: str) -> None:
@@ -49,6 +53,12 @@ def test_a_bad_value_is_refused_with_the_allowed_ones(name: str, value: str, all
         checked(name, value)
     assert key_of(name) in str(refused.value)
     assert value in str(refused.value)
+
+
+def test_a_keyword_stands_for_a_name_with_a_dot() -> None:
+    """Python has no dots in keywords."""
+    assert key_of("watermark_strict") == "spark.headgate.watermark.strict"
+    assert key_of("maxWait") == key_of("max_wait") == "spark.headgate.maxWait"
 
 
 def test_an_unknown_setting_is_refused_with_the_known_ones() -> None:

@@ -5,14 +5,16 @@ import headgate
 gate = headgate.enable(spark)      # every query of this session
 headgate.explain(df)               # the plan with its dynamic filters, and why not where not
 headgate.report(spark)             # what the last query left unread
+headgate.streaming_report(query)   # what each micro-batch of a streaming query left unread
 headgate.disable(spark)
 """
 
-from headgate import config, domain, filters, prune
+from headgate import config, domain, filters, prune, stream
 from headgate.api import disable, enable, explain, filtered, report
 from headgate.errors import BadInput, HeadgateError, InvalidFilter, InvalidSetting, UnsupportedSession
 from headgate.observe import QueryReport
 from headgate.session import Gate
+from headgate.stream import StreamingReport, WatermarkFilter, streaming_report
 
 __version__ = "0.1.0"
 __all__ = [
@@ -22,7 +24,9 @@ __all__ = [
     "InvalidFilter",
     "InvalidSetting",
     "QueryReport",
+    "StreamingReport",
     "UnsupportedSession",
+    "WatermarkFilter",
     "__version__",
     "config",
     "disable",
@@ -33,4 +37,6 @@ __all__ = [
     "filters",
     "prune",
     "report",
+    "stream",
+    "streaming_report",
 ]

@@ -75,8 +75,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("refreshMaxWait", "1s", _DURATION, "a duration such as 1s", _seconds),
     _share("queueThreshold", "0.7"),
     _flag("nonBlocking"),
+    _flag("watermark.strict", "false"),
+    Setting("watermark.slack", "0s", _DURATION, "a duration such as 0s or 5min", _seconds),
 )
-_BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +99,15 @@ class Settings:
     refresh_max_wait: float | None = 1.0
     queue_threshold: float = 0.7
     non_blocking: bool = True
+    watermark_strict: bool = False
+    watermark_slack: float | None = 0.0
 
 
 def checked(name: str, value: Any) -> str:
     """Return a keyword of ``enable`` as the text of its setting; refuse what is not allowed."""
-    setting = _BY_NAME.get(_camel(name))
+    setting = _BY_KEYWORD.get(_snake(name))
     if setting is None:
-        known = ", ".join(sorted(_snake(s.name) for s in SETTINGS))
+        known = ", ".join(sorted(_BY_KEYWORD))
         raise InvalidSetting(f"{name!r} is not a setting; the settings are {known}")
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if not re.fullmatch(setting.pattern, text):
@@ -114,7 +117,7 @@ def checked(name: str, value: Any) -> str:
 
 def key_of(name: str) -> str:
     """Return the key in Spark's configuration of a keyword of ``enable``."""
-    return PREFIX + _camel(name)
+    return _BY_KEYWORD[_snake(name)].key
 
 
 def read_settings(configured: Mapping[str, str]) -> Settings:
@@ -127,10 +130,8 @@ def read_settings(configured: Mapping[str, str]) -> Settings:
     return Settings(**{f.name: found[f.name] for f in fields(Settings) if f.name in found})
 
 
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
-
-
 def _snake(name: str) -> str:
-    return re.sub(r"([A-Z])", lambda match: "_" + match[1].lower(), name)
+    return re.sub(r"([A-Z])", lambda match: "_" + match[1].lower(), name).replace(".", "_")
+
+
+_BY_KEYWORD = {_snake(setting.name): setting for setting in SETTINGS}

@@ -92,22 +92,26 @@ def test_a_filter_that_never_comes(spark: SparkSession, star: Path, monkeypatch:
 def test_a_filter_that_comes_between_two_tasks(
     spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows are taken task by task; the filter comes after the first task, and closes the files of all others."""
-    one_file_a_task = {"spark_sql_files_maxPartitionBytes": "1", "spark_sql_adaptive_enabled": "false"}
-    query = QUERY.replace("grp = 3", "id < 100")
+    """Tasks are run one by one; the filter comes after the first, and closes the files of all others."""
+    one_file_a_task = {
+        "spark_sql_files_maxPartitionBytes": "1000000",
+        "spark_sql_files_openCostInBytes": "1000000",
+        "spark_sql_adaptive_enabled": "false",
+    }
+    query, context = QUERY.replace("grp = 3", "id < 100"), spark.sparkContext
     with settings(spark, **one_file_a_task):
         expected = rows_of(spark.sql(query))
-        with held_back(monkeypatch) as release, enabled(spark, max_wait="0s", prune_files=True) as gate:
-            rows = spark.sql(query).toLocalIterator()
-            first = next(rows)
+        with held_back(monkeypatch) as release, enabled(spark, max_wait="0s") as gate:
+            rdd = spark.sql(query).rdd
+            first = context.runJob(rdd, list, [0])
             release.set()
             gate._travelled[-1].late.join(60.0)  # type: ignore[union-attr]
-            found = rows_of_all([first, *rows])
+            others = context.runJob(rdd, list, range(1, rdd.getNumPartitions()))
             report = gate.report()
-    assert_same(expected, found)
+    assert_same(expected, rows_of_all([*first, *others]))
     told = late_filter(report, "k").late
     assert told is not None
-    assert told.opened_before > 0
+    assert told.opened_before == 1
     assert told.row_groups > 0
 
 

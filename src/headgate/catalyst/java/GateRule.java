@@ -39,7 +39,8 @@ public class GateRule extends Rule {
     LogicalPlan logical = (LogicalPlan) plan;
     lastSeen = new WeakReference(logical);
     seen++;
-    if (!logical.containsPattern(TreePattern$.MODULE$.JOIN()) || logical.isStreaming() || !enabled()) return plan;
+    if (logical.isStreaming()) return enabled() ? streaming(logical) : plan;
+    if (!logical.containsPattern(TreePattern$.MODULE$.JOIN()) || !enabled()) return plan;
     QueryContext context = new QueryContext(session, logical, taps);
     TreeNode result = plan;
     try {
@@ -51,6 +52,20 @@ public class GateRule extends Rule {
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     if (context.cancelled != null) Sneaky.raise(context.cancelled);
+    finished.set(new WeakReference(result));
+    return result;
+  }
+
+  /** A micro-batch stays in the JVM: a call to Python in each batch would cost more than most batches can save. */
+  private TreeNode streaming(LogicalPlan plan) {
+    LogicalPlan result = plan;
+    try {
+      result = StreamGate.narrow(session, plan);
+    } catch (Throwable failure) {
+      failures++;
+      lastFailure = failure.toString();
+      if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
+    }
     finished.set(new WeakReference(result));
     return result;
   }

@@ -1,0 +1,151 @@
+"""Kill a streaming query with SIGKILL again and again, and compare what it wrote with a run that nobody disturbed.
+
+    python -m bench.restarts child FOLDER on|off     the query itself, in a process of its own
+
+The child tells on its standard output where it is: before it writes a batch and after. The parent kills it at seeded
+places, so a batch is lost before its rows are written, or after that and before Spark has noted it as done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FILES = 24
+ROWS = 200
+SECOND = 1_000_000
+START = 1_709_294_400 * SECOND
+
+
+def write_input(folder: Path, seed: int, files: int = FILES) -> None:
+    """Write one file a batch: time moves on, a third of the rows is late, some have no time."""
+    folder.mkdir(parents=True)
+    draw = np.random.default_rng(seed)
+    for number in range(files):
+        now = START + number * 60 * SECOND
+        late = draw.random(ROWS) < 0.33
+        times = np.where(
+            late, draw.integers(START - 600 * SECOND, now, ROWS), now + draw.integers(0, 60 * SECOND, ROWS)
+        )
+        table = pa.table(
+            {
+                "k": draw.integers(0, 4, ROWS).astype(np.int32),
+                "v": draw.integers(0, 100, ROWS).astype(np.int32),
+                "ts": pa.array(times, pa.timestamp("us", "UTC"), mask=draw.random(ROWS) < 0.02),
+            }
+        )
+        path = folder / f"batch-{number:04}.parquet"
+        pq.write_table(table, path, row_group_size=50)
+        os.utime(path, (1_000_000 + number, 1_000_000 + number))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: the rows of each batch, how often it was killed, how many late rows it left unread."""
+
+    batches: dict[str, str]
+    kills: int
+    late_rows: int
+
+
+def run(home: Path, source: Path, *, kills: int = 0, seed: int = 0, headgate: bool = True) -> Outcome:
+    """Run the query to its end, killing it at seeded places; return what it wrote."""
+    draw, killed, late_rows = random.Random(seed), 0, 0
+    home.mkdir(parents=True, exist_ok=True)
+    while True:
+        steps = draw.randint(1, 3) if killed < kills else None
+        ended, late = _attempt(home, source, steps, headgate)
+        late_rows += late
+        if ended:
+            break
+        killed += 1
+    written = {path.stem: path.read_text() for path in sorted(home.glob("out/*.json"))}
+    return Outcome(written, killed, late_rows)
+
+
+def _attempt(home: Path, source: Path, steps: int | None, headgate: bool) -> tuple[bool, int]:
+    """Start the query; kill it after some lines of its output, or wait for its end."""
+    command = [sys.executable, "-m", "bench.restarts", "child", str(home), str(source), "on" if headgate else "off"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as child:
+        late = 0
+        for line in _told(child):
+            if line.startswith("late"):
+                late = int(line.split()[1])
+            if steps is not None:
+                steps -= 1
+                if steps == 0:
+                    os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+    if child.returncode not in (0, -signal.SIGKILL):
+        raise RuntimeError(f"the query ended with {child.returncode}: run {' '.join(command)} to see why")
+    return child.returncode == 0, late
+
+
+def _told(child: subprocess.Popen[str]) -> Iterator[str]:
+    assert child.stdout is not None
+    for line in child.stdout:
+        if line.startswith(("begin", "wrote", "late")):
+            yield line
+
+
+def child(home: Path, source: Path, headgate_on: bool) -> None:
+    """Count by window, each batch into a file of its own; a batch that runs again writes the same file again."""
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import functions as sf
+
+    import headgate
+
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    if headgate_on:
+        headgate.enable(spark)
+    (home / "out").mkdir(exist_ok=True)
+
+    def write(rows: DataFrame, number: int) -> None:
+        print("begin", number, flush=True)
+        told = sorted(row[0] for row in rows.select(sf.to_json(sf.struct("*"))).collect())
+        hidden = home / "out" / f".{number}"
+        hidden.write_text(json.dumps(told))
+        hidden.rename(home / "out" / f"batch-{number:04}.json")
+        print("wrote", number, flush=True)
+
+    stream = spark.readStream.schema("k int, v int, ts timestamp").option("maxFilesPerTrigger", 1).parquet(str(source))
+    counted = (
+        stream.withWatermark("ts", "30 seconds").groupBy(sf.window("ts", "20 seconds"), "k").agg(sf.sum("v").alias("v"))
+    )
+    query = (
+        counted.writeStream.foreachBatch(write)
+        .option("checkpointLocation", str(home / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    print("late", headgate.streaming_report(query).late_rows, flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 5 or sys.argv[1] != "child" or sys.argv[4] not in ("on", "off"):
+        raise SystemExit("use: python -m bench.restarts child FOLDER SOURCE on|off")
+    child(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "on")

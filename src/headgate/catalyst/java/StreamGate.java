@@ -1,0 +1,91 @@
+package headgate;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The gate of streaming queries: narrows each micro-batch inside the JVM, and remembers what it did. */
+public class StreamGate {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final int QUERIES = 64;
+  private static final int BATCHES = 100;
+  private static final Logger LOG = LoggerFactory.getLogger("headgate");
+  private static volatile long failures = 0L;
+  private static final LinkedHashMap QUERY_LOGS = new LinkedHashMap();
+
+  /** What is remembered of one query. */
+  private static class Log {
+    final List records = new ArrayList();
+    long generation = 0L;
+    long cut = Long.MIN_VALUE;
+  }
+
+  /** The micro-batch without its late rows, or the plan itself where this thread plans no micro-batch. */
+  public static LogicalPlan narrow(SparkSession session, LogicalPlan plan) throws Exception {
+    MicroBatch batch = MicroBatch.running(session);
+    if (batch == null || !batch.isOn("enabled") || isNarrowed(plan)) return plan;
+    BatchRecord record = new BatchRecord(batch);
+    LogicalPlan narrowed = plan;
+    try {
+      narrowed = new WatermarkCut(batch, record).narrow(plan);
+    } catch (Exception failure) {
+      record.failure = failure.toString();
+      record.sources.clear();
+      if (failures++ == 0L) LOG.warn("Headgate left a micro-batch unfiltered (later failures are only counted)", failure);
+    }
+    record.end();
+    remember(batch.queryId, record);
+    return narrowed;
+  }
+
+  /** Other rules of the session may bring a plan here again after it was narrowed. */
+  private static boolean isNarrowed(LogicalPlan plan) {
+    if (plan instanceof Filter && LateCounter.isIn((Expression) ((Filter) plan).condition())) return true;
+    if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation
+        && ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location() instanceof PrunedFileIndex) return true;
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) if (isNarrowed((LogicalPlan) each.next())) return true;
+    return false;
+  }
+
+  public static long failures() { return failures; }
+
+  private static void remember(String queryId, BatchRecord record) {
+    synchronized (QUERY_LOGS) {
+      Log log = (Log) QUERY_LOGS.remove(queryId);
+      if (log == null) log = new Log();
+      QUERY_LOGS.put(queryId, log);
+      while (QUERY_LOGS.size() > QUERIES) QUERY_LOGS.remove(QUERY_LOGS.keySet().iterator().next());
+      if (record.highestCut() > log.cut) {
+        log.cut = record.highestCut();
+        log.generation++;
+      }
+      record.generation = log.generation;
+      int last = log.records.size() - 1;
+      // a batch that is planned again, after a failure or by another rule, is told of once
+      if (last >= 0 && ((BatchRecord) log.records.get(last)).number == record.number) log.records.remove(last);
+      log.records.add(record);
+      if (log.records.size() > BATCHES) log.records.remove(0);
+    }
+  }
+
+  /** The last micro-batches of a query, oldest first, as JSON. */
+  public static String read(String queryId) throws Exception {
+    List told = new ArrayList();
+    synchronized (QUERY_LOGS) {
+      Log log = (Log) QUERY_LOGS.get(queryId);
+      for (int i = 0; log != null && i < log.records.size(); i++) told.add(((BatchRecord) log.records.get(i)).toMap());
+    }
+    return Handover.of(MAPPER.writeValueAsBytes(told));
+  }
+}

@@ -1,0 +1,10 @@
+"""Streams: rows that come too late to matter stop at the scan.
+
+In an enabled session this happens by itself in each micro-batch, and `streaming_report` tells what it did.
+`WatermarkFilter` is the same idea for people who read Arrow batches themselves.
+"""
+
+from headgate.stream.report import BatchReport, SourceReport, StreamingReport, streaming_report
+from headgate.stream.watermark import WatermarkFilter
+
+__all__ = ["BatchReport", "SourceReport", "StreamingReport", "WatermarkFilter", "streaming_report"]

@@ -1,0 +1,199 @@
+"""The report of a streaming query: what each micro-batch left unread, and if nothing, why."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from headgate.catalyst.streams import micro_batches
+
+_START = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """One source in one micro-batch. ``late_rows`` counts those in skipped files and row groups too.
+
+    ``cut_off`` is the largest event time that is late, in microseconds since 1970; None where nothing was cut.
+    """
+
+    source: str
+    column: str | None
+    cut_off: int | None
+    late_rows: int
+    null_rows: int
+    files: int
+    files_skipped: int
+    row_groups: int
+    row_groups_skipped: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """One micro-batch. ``watermark`` is what rows were compared with, in milliseconds; 0 means that there was none."""
+
+    batch_id: int
+    watermark: int
+    generation: int
+    strict: bool
+    plan_micros: int
+    sources: list[SourceReport]
+    failure: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report in the form of ``query.lastProgress``."""
+        return {
+            "batchId": self.batch_id,
+            "watermark": _iso(self.watermark * 1000),
+            "generation": self.generation,
+            "strict": self.strict,
+            "lateRows": sum(source.late_rows for source in self.sources),
+            "nullRows": sum(source.null_rows for source in self.sources),
+            "files": sum(source.files for source in self.sources),
+            "filesSkipped": sum(source.files_skipped for source in self.sources),
+            "planMicros": self.plan_micros,
+            "failure": self.failure,
+            "sources": [_source_dict(source) for source in self.sources],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StreamingReport:
+    """The last micro-batches of one query, oldest first."""
+
+    query_id: str
+    batches: list[BatchReport] = field(default_factory=list)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one dictionary for each micro-batch, in the form of ``query.recentProgress``."""
+        return [batch.to_dict() for batch in self.batches]
+
+    @property
+    def late_rows(self) -> int:
+        """Late rows that were not handed to the query, in all batches told of."""
+        return sum(source.late_rows for batch in self.batches for source in batch.sources)
+
+    @property
+    def files_skipped(self) -> int:
+        """Files that were not opened, in all batches told of."""
+        return sum(source.files_skipped for batch in self.batches for source in batch.sources)
+
+    def __rich__(self) -> Table:
+        table = Table(*_HEADS, title=f"Streaming query {self.query_id}", title_justify="left", expand=False)
+        for row in self._rows():
+            table.add_row(*row)
+        return table
+
+    def __str__(self) -> str:
+        console = Console(width=160, file=io.StringIO())
+        with console.capture() as captured:
+            console.print(self)
+        return captured.get()
+
+    def _repr_html_(self) -> str:
+        console = Console(width=160, file=io.StringIO(), record=True)
+        console.print(self)
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+    def _rows(self) -> Iterable[tuple[str, ...]]:
+        for batch in self.batches:
+            for source in batch.sources:
+                yield _row(batch, source)
+            if batch.failure:
+                empty = [""] * (len(_HEADS) - 3)
+                yield (str(batch.batch_id), str(batch.generation), *empty, f"failed, unfiltered: {batch.failure}")
+
+
+_HEADS = (
+    "batch",
+    "generation",
+    "source",
+    "late up to",
+    "late rows",
+    "NULL",
+    "files skipped",
+    "row groups skipped",
+    "why not",
+)
+
+
+def streaming_report(query: Any) -> StreamingReport:
+    """Return what Headgate left unread in the last 100 micro-batches of a streaming query, running or ended.
+
+    ``query`` is the StreamingQuery, or its id. The rows of a batch that is still running are those counted so far.
+    """
+    query_id = query if isinstance(query, str) else str(query.id)
+    return StreamingReport(query_id, [_batch(told) for told in micro_batches(query_id)])
+
+
+def _batch(told: dict[str, Any]) -> BatchReport:
+    return BatchReport(
+        batch_id=told["batchId"],
+        watermark=told["watermark"],
+        generation=told["generation"],
+        strict=told["strict"],
+        plan_micros=told["planMicros"],
+        sources=[_source(source) for source in told["sources"]],
+        failure=told["failure"],
+    )
+
+
+def _source(told: dict[str, Any]) -> SourceReport:
+    return SourceReport(
+        source=told["source"],
+        column=told["column"],
+        cut_off=told["cutOff"],
+        late_rows=told["lateRows"],
+        null_rows=told["nullRows"],
+        files=told["files"],
+        files_skipped=told["filesSkipped"],
+        row_groups=told["rowGroups"],
+        row_groups_skipped=told["rowGroupsSkipped"],
+        reason=told["reason"],
+    )
+
+
+def _source_dict(source: SourceReport) -> dict[str, Any]:
+    return {
+        "description": source.source,
+        "eventTime": source.column,
+        "cutOff": None if source.cut_off is None else _iso(source.cut_off),
+        "lateRows": source.late_rows,
+        "nullRows": source.null_rows,
+        "files": source.files,
+        "filesSkipped": source.files_skipped,
+        "rowGroups": source.row_groups,
+        "rowGroupsSkipped": source.row_groups_skipped,
+        "reason": source.reason,
+    }
+
+
+def _row(batch: BatchReport, source: SourceReport) -> tuple[str, ...]:
+    return (
+        str(batch.batch_id),
+        str(batch.generation),
+        source.source,
+        "" if source.cut_off is None else _iso(source.cut_off),
+        f"{source.late_rows:,}",
+        f"{source.null_rows:,}",
+        f"{source.files_skipped} of {source.files}" if source.files else "",
+        f"{source.row_groups_skipped} of {source.row_groups}" if source.row_groups else "",
+        source.reason,
+    )
+
+
+def _iso(micros: int) -> str:
+    """Return a moment as Spark's progress writes it; one that no calendar here reaches is told in microseconds."""
+    try:
+        moment = _START + dt.timedelta(microseconds=micros)
+    except OverflowError:
+        return f"{micros} µs"
+    digits = "milliseconds" if micros % 1000 == 0 else "microseconds"
+    return moment.replace(tzinfo=None).isoformat(timespec=digits) + "Z"
