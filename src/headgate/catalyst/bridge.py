@@ -99,7 +99,7 @@ class RunningBuilds:
 
     def wait(self, seconds: float | None) -> bytes | None:
         """Return what the builds gave, packed, or None when they still run after so long."""
-        millis = _LONG if seconds is None else max(0, int(seconds * 1000))
+        millis = _LONG if seconds is None else max(0, int(min(seconds * 1000, _LONG)))
         reply = getattr(self._builds, "await")(millis)
         return None if reply is None else _handed_over(reply)
 
