@@ -12,6 +12,8 @@ WITH_JAVA := JAVA_HOME="$$(tools/ensure_java.sh)" && export JAVA_HOME &&
 SOURCES := src tests bench examples
 # Extra words for pytest, for example: make test ARGS="-k domain -x"
 ARGS ?=
+# Two processes, each with a Spark session of its own.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
 .PHONY: demo
 demo: $(READY) ## three queries over a small star schema, with Headgate off and on
@@ -19,14 +21,14 @@ demo: $(READY) ## three queries over a small star schema, with Headgate off and 
 
 .PHONY: test
 test: $(READY) ## run every test (ARGS="-k name" narrows it)
-	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+	@$(WITH_JAVA) $(PYTEST) $(ARGS)
 
 .PHONY: check
 check: $(READY) ## formatting, lint and types, then every test
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy
-	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+	@$(WITH_JAVA) $(PYTEST) $(ARGS)
 
 .PHONY: format
 format: $(READY) ## format the code and fix what ruff can fix

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +25,39 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sessions(spark: Any, home: Path) -> Iterator[dict[tuple[str, str], tuple[Any, Gate]]]:
+def session_of(spark: Any, home: Path) -> Iterator[Callable[[str, str], tuple[Any, Gate]]]:
     """One session for each suite and layout, its tables as views; when enabled every legal filter is applied."""
-    found = {}
-    for suite, layout in itertools.product(QUERIES, LAYOUTS):
-        session = spark.newSession()
-        session.conf.set("spark.sql.shuffle.partitions", "1")
-        for table in sorted(tables(suite, SCALE, layout, home, tell=lambda _: None).iterdir()):
-            if table.is_dir():
-                session.read.parquet(str(table)).createOrReplaceTempView(table.name)
-        found[suite, layout] = (session, Gate(session, enabled=False, strategy="always"))
-    yield found
+    found: dict[tuple[str, str], tuple[Any, Gate]] = {}
+
+    def session_of(suite: str, layout: str) -> tuple[Any, Gate]:
+        if (suite, layout) not in found:
+            session = spark.newSession()
+            session.conf.set("spark.sql.shuffle.partitions", "1")
+            for table in sorted(tables(suite, SCALE, layout, home, tell=lambda _: None).iterdir()):
+                if table.is_dir():
+                    session.read.parquet(str(table)).createOrReplaceTempView(table.name)
+            found[suite, layout] = (session, Gate(session, enabled=False, strategy="always"))
+        return found[suite, layout]
+
+    yield session_of
     for _, gate in found.values():
         gate.close()
 
 
+CASES = [
+    # what shares tables also shares the process that makes them
+    pytest.param(suite, layout, name, marks=pytest.mark.xdist_group(f"{suite} {layout}"))
+    for suite in QUERIES
+    for layout in LAYOUTS
+    for name in QUERIES[suite]
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(("suite", "name"), [(suite, name) for suite in QUERIES for name in QUERIES[suite]])
-def test_same_rows(sessions: dict[tuple[str, str], tuple[Any, Gate]], suite: str, name: str, layout: str) -> None:
+@pytest.mark.parametrize(("suite", "layout", "name"), CASES)
+def test_same_rows(session_of: Callable[[str, str], tuple[Any, Gate]], suite: str, layout: str, name: str) -> None:
     """The query runs, Headgate does not fail in it, and no row differs."""
-    session, gate = sessions[suite, layout]
+    session, gate = session_of(suite, layout)
 
     result = run_query(session, gate, name, QUERIES[suite][name], rounds=0)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyspark
 import pytest
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 
 SCRIPT = Path(__file__).with_name("cluster_script.py")
 
