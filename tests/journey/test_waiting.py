@@ -75,6 +75,7 @@ def test_a_duration_is_a_hard_limit_that_idle_slots_do_not_shorten() -> None:
 
 def test_automatic_limit_is_what_the_filters_are_expected_to_spare() -> None:
     assert Waiting.of(None, spared=7.5, threshold=0.7, idle_share=lambda: 0.0).limit == 7.5
+    assert Waiting.of(None, spared=0.01, threshold=0.7, idle_share=lambda: 0.0).limit == 1.0
 
 
 def test_the_speed_of_scans_is_learned() -> None:

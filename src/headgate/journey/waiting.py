@@ -63,10 +63,13 @@ class Waiting:
 
     @classmethod
     def of(cls, max_wait: float | None, *, spared: float, threshold: float, idle_share: Callable[[], float]) -> Waiting:
-        """Return the clock for a setting of `maxWait`; ``spared`` is what auto is willing to wait, in seconds."""
+        """Return the clock for a setting of `maxWait`; ``spared`` is what auto is willing to wait, in seconds.
+
+        A little patience pays even where little is spared: a filter that is there in time costs less to apply.
+        """
         if max_wait is not None:
             return cls(max_wait)
-        return cls(spared, threshold=threshold, idle_share=idle_share)
+        return cls(max(spared, _PATIENCE), threshold=threshold, idle_share=idle_share)
 
     def wait(self, running: Awaited[Result]) -> Result | None:
         """Wait for something within what is left of the clock."""
