@@ -38,7 +38,9 @@ BUILD = "headgate: build side of a dynamic filter"
 LATE = """select k, v, g, d.w from fact join (select * from dim where g < 100) d on k = id
   join (select * from few where y < 100) f on fact.w = x"""
 PLAIN = "select k, v, g from fact join (select * from dim where g < 100) d on k = id"
-SLOW_BUILD = "select k, v, g from fact join (select id, g from big where sha2(string(id), 256) > '' and g < 5) b on k = id"
+SLOW_BUILD = (
+    "select k, v, g from fact join (select id, g from big where sha2(string(id), 256) > '' and g < 5) b on k = id"
+)
 
 
 def session() -> SparkSession:
