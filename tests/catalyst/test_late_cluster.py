@@ -1,4 +1,4 @@
-"""Filters that arrive late reach executors in processes of their own, close what is left, and lose no row in a fault."""
+"""Late filters reach executors in processes of their own, close what is left to read, and lose no row in a fault."""
 
 from __future__ import annotations
 
