@@ -31,7 +31,7 @@ from headgate.coordinator.polls import Polls
 from headgate.journey.late import LateFilter, LateFilters
 
 FILES, ROWS, GROUPS = 80, 10_000, 2
-LAST_ROWS = 1_000  # the last file is the smallest, so Spark reads it last; it and file 5 hold all keys of `dim`
+LAST_ROWS = 1_000  # the last file is the smallest, so Spark reads it last; it and one row group hold all keys of `dim`
 BUILD_FILES, BUILD_ROWS = 12, 20_000
 BUILD = "headgate: build side of a dynamic filter"
 # `few` never brings a filter here: an executor that has got the other one asks for it, and so tells what it has

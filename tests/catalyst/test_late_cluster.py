@@ -12,7 +12,8 @@ from tests.catalyst.cluster_runs import run_script
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900)]
 
 SCRIPT = Path(__file__).with_name("late_cluster_script.py")
-LAST_FILE = 1_000  # rows of the one file that can match among those that are read last
+# matches lie in the file that is read last, and in one row group of another file, which may be read before or after
+LAST_FILE, MATCHING_GROUP = 1_000, 5_000
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def test_filters_reach_executors_through_the_coordinator(told: dict[str, Any]) -
 
 
 def test_a_filter_that_comes_in_the_middle_closes_the_remaining_files(told: dict[str, Any]) -> None:
-    """Tasks that start when executors have the filter read no row, but for the one file that holds matches."""
+    """Tasks that start when executors have the filter read no row, but for the row groups that hold matches."""
     found = told["closing"]
 
     assert_same(found)
@@ -51,8 +52,8 @@ def test_a_filter_that_comes_in_the_middle_closes_the_remaining_files(told: dict
     assert found["published_after"] >= 2
     assert sum(rows > 0 for rows in found["before"]) > 4
     assert len(found["after"]) > 4
-    assert [rows for rows in found["after"] if rows] == [LAST_FILE]
-    assert found["late"]["k"]["files"] >= len(found["after"]) - 1
+    assert sorted(rows for rows in found["after"] if rows) in ([LAST_FILE], [LAST_FILE, MATCHING_GROUP])
+    assert found["late"]["k"]["files"] >= len(found["after"]) - 2
 
 
 def test_losing_the_coordinator_changes_no_row(told: dict[str, Any]) -> None:
