@@ -32,7 +32,7 @@ from headgate.journey.late import LateFilter, LateFilters
 
 FILES, ROWS, GROUPS = 80, 10_000, 2
 LAST_ROWS = 1_000  # the last file is the smallest, so Spark reads it last; it and one row group hold all keys of `dim`
-BUILD_FILES, BUILD_ROWS = 12, 20_000
+BUILD_FILES, BUILD_ROWS = 24, 40_000
 BUILD = "headgate: build side of a dynamic filter"
 # `few` never brings a filter here: an executor that has got the other one asks for it, and so tells what it has
 LATE = """select k, v, g, d.w from fact join (select * from dim where g < 100) d on k = id
@@ -300,54 +300,55 @@ def losing_the_coordinator(spark: SparkSession) -> dict[str, Any]:
 # --- killing --------------------------------------------------------------------------------------------------------
 
 
-def kill(chance: random.Random) -> int:
-    """Kill one of the executors, and return which."""
-    chosen = chance.choice(sorted(executors()))
-    os.kill(chosen, signal.SIGKILL)
-    return chosen
-
-
 def killed_collecting(spark: SparkSession, expected: Counter[Any], seed: int) -> dict[str, Any]:
     """An executor dies when some tasks of the build beside the query have ended and others run."""
     chance = random.Random(seed)
-    least = chance.randrange(1, BUILD_FILES * 2 // 3)
-    headgate.enable(spark, strategy="always", max_wait="0s")
+    least, victim = chance.randrange(1, BUILD_FILES * 2 // 3), chance.choice(sorted(executors()))
 
     def is_amid() -> bool:
         builds = filter(is_build, active_stages(spark))
         return any(stage.numCompleteTasks() >= least and stage.numActiveTasks() > 0 for stage in builds)
 
+    headgate.enable(spark, strategy="always", max_wait="0s")
     running = Running(spark, SLOW_BUILD)
-    was_running = running.wait_for(is_amid)
-    return after_death(spark, running, expected, kill(chance), seed, was_running)
+    running.wait_for(is_amid)
+    os.kill(victim, signal.SIGKILL)
+    return after_death(spark, running, expected, victim, seed, struck=is_amid())
 
 
 def killed_scanning(spark: SparkSession, expected: Counter[Any], seed: int) -> dict[str, Any]:
     """An executor dies when some tasks of the gated scan have ended and others run; its filter comes just then."""
     chance = random.Random(seed)
-    least, filter_first = chance.randrange(1, FILES // 2), chance.random() < 0.5
+    least, victim = chance.randrange(1, FILES // 2), chance.choice(sorted(executors()))
+    filter_first = chance.random() < 0.5
+
+    def is_amid() -> bool:
+        return any(stage.numCompleteTasks() >= least and stage.numActiveTasks() > 0 for stage in scan_stages(spark))
+
     headgate.enable(spark, strategy="always", max_wait="0s")
     with Held().holding() as held:
         running = Running(spark, PLAIN)
-        was_running = running.wait_for(
-            lambda: any(s.numCompleteTasks() >= least and s.numActiveTasks() > 0 for s in scan_stages(spark))
-        )
+        running.wait_for(is_amid)
         if filter_first:
             held.release()
-        chosen = kill(chance)
+        os.kill(victim, signal.SIGKILL)
+        struck = is_amid()
         held.release()
-        return after_death(spark, running, expected, chosen, seed, was_running)
+        return after_death(spark, running, expected, victim, seed, struck=struck)
 
 
 def after_death(
-    spark: SparkSession, running: Running, expected: Counter[Any], chosen: int, seed: int, was_running: bool
+    spark: SparkSession, running: Running, expected: Counter[Any], victim: int, seed: int, *, struck: bool
 ) -> dict[str, Any]:
-    """Wait for the query, and for another executor in the place of the dead one."""
+    """Wait for the query, and for another executor in the place of the dead one.
+
+    ``struck`` says that what the executor was to die in the middle of still went on when it was dead.
+    """
     running.join()
     found = told(spark, running, expected)
     headgate.disable(spark)
     until(lambda: len(executors()) == 2)
-    return {**found, "seed": seed, "was_running": was_running, "died": chosen not in executors()}
+    return {**found, "seed": seed, "struck": struck, "died": victim not in executors()}
 
 
 def kills(
@@ -358,7 +359,9 @@ def kills(
     found = []
     for seed in seeds:
         found.append(scenario(spark, expected, seed))
-        sys.stderr.write(f"{time.strftime('%X')} seed {seed}: same rows {found[-1]['same']}\n")
+        sys.stderr.write(
+            f"{time.strftime('%X')} seed {seed}: struck {found[-1]['struck']}, same rows {found[-1]['same']}\n"
+        )
     return found
 
 

@@ -73,6 +73,6 @@ def test_killing_an_executor_changes_no_row(told: dict[str, Any], amid: str) -> 
     assert len(told[amid]) == 2
     for found in told[amid]:
         assert_same(found)
-        assert found["was_running"]
+        assert found["struck"]
         assert found["died"]
         assert "k" in found["states"]
