@@ -203,7 +203,9 @@ def cluster(folder: Path) -> SparkSession:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.executor.memory", "1g")
         .config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
-        .config("spark.locality.wait", "0s")
+        .config("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s")
+        .config("spark.sql.files.maxPartitionBytes", "4m")
+        .config("spark.sql.files.openCostInBytes", "4m")  # each file is a task
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
