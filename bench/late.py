@@ -202,6 +202,7 @@ def cluster(folder: Path) -> SparkSession:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.executor.memory", "1g")
+        .config("spark.cores.max", str(EXECUTORS))  # jobs wait until so many are there
         .config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
         .config("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s")
         .config("spark.sql.files.maxPartitionBytes", "4m")
