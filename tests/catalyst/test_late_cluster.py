@@ -27,6 +27,7 @@ def assert_same(found: dict[str, Any]) -> None:
     assert found["errors"] == []
     assert found["failures"] == []
     assert found["rows"] > 0
+    assert found["ended"]
     assert found["same"]
 
 
