@@ -48,6 +48,12 @@ bench-batch: $(READY) ## time selective star queries: Spark alone, with Headgate
 bench-watermark: $(READY) ## time streams with late rows, with Headgate and without; kill one 20 times
 	@$(WITH_JAVA) $(BIN)/python -m bench.watermark $(ARGS)
 
+.PHONY: bench-late
+bench-late: $(READY) ## measure the coordinator and filters that arrive late against their bars
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	@coordinator=0; $(BIN)/python -m bench.coordinator || coordinator=$$?; \
+	  $(WITH_JAVA) $(BIN)/python -m bench.late $(ARGS) && exit $$coordinator
+
 .PHONY: clean
 clean: ## remove caches and build results (keeps .venv and .bench)
 	@rm -rf build dist artifacts spark-warehouse metastore_db derby.log .coverage

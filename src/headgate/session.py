@@ -172,8 +172,8 @@ class Gate:
         self._travelled.clear()
 
     def _started_coordinator(self) -> Coordinator:
-        """The coordinator starts with the first filter that nobody waits for."""
-        if self._coordinator is None:
+        """The coordinator starts with the first filter that nobody waits for; if it is lost, another takes over."""
+        if self._coordinator is None or not self._coordinator.is_running:
             self._coordinator = Coordinator(self._bridge.driver_host()).start()
         return self._coordinator
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
+
+from tests.catalyst.cluster_runs import run_script
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 
@@ -20,30 +17,7 @@ SCRIPT = Path(__file__).with_name("cluster_script.py")
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the script found on a cluster of two executors."""
-    home = tmp_path_factory.mktemp("cluster")
-    environment = {
-        **os.environ,
-        "SPARK_HOME": str(Path(pyspark.__file__).parent),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "SPARK_WORKER_DIR": str(home / "work"),
-    }
-    with (home / "log").open("w") as log:
-        ran = subprocess.run(
-            [sys.executable, str(SCRIPT), str(home)],
-            cwd=home,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            timeout=270,
-            check=False,
-        )
-    lines = [line for line in ran.stdout.splitlines() if line.startswith("RESULT ")]
-    assert lines, (home / "log").read_text()[-5000:]
-    found: dict[str, Any] = json.loads(lines[0].removeprefix("RESULT "))
-    return found
+    return run_script(SCRIPT, tmp_path_factory.mktemp("cluster"))
 
 
 def test_executors_read_narrowed_scans(told: dict[str, Any]) -> None:

@@ -133,6 +133,8 @@ class LateFilters:
             if running is not None:
                 self._take_in(wave, running)
             for following in waves:
+                if self._coordinator.registry.find(self.id) is None:  # the query has ended: nobody needs the rest
+                    break
                 self._take_in(following, RunningWave(self._query, following, self._limits))
         except Exception:
             log.warning("late filters of a query were given up", exc_info=True)

@@ -30,6 +30,9 @@ public class GateFilter implements java.io.Serializable {
 
   public boolean isOfPartitions() { return partition >= 0; }
 
+  /** One filter may go to several columns of a table, so its name alone does not tell two scans apart. */
+  public boolean isSame(GateFilter other) { return id.equals(other.id) && column.equals(other.column); }
+
   public boolean mayMatch(LateDomain domain, InternalRow partitionValues) {
     if (partitionValues.isNullAt(partition)) return domain.allowsNull();
     if (type instanceof LongType) return domain.contains(partitionValues.getLong(partition));

@@ -32,7 +32,7 @@ public class GatedParquet extends PrunedParquet {
     if (!(other instanceof GatedParquet) || !super.equals(other) || !((GatedParquet) other).source.equals(source)) return false;
     GateFilter[] theirs = ((GatedParquet) other).filters;
     if (theirs.length != filters.length) return false;
-    for (int i = 0; i < theirs.length; i++) if (!theirs[i].id.equals(filters[i].id)) return false;
+    for (int i = 0; i < theirs.length; i++) if (!theirs[i].isSame(filters[i])) return false;
     return true;
   }
 
