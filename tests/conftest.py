@@ -42,7 +42,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = (
         SparkSession.builder.master("local[2]")
         .appName("headgate-tests")
-        .config("spark.driver.memory", "4g")
+        .config("spark.driver.memory", "3g")
+        # thousands of small queries: the second compiler would cost more than it gives
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.sql.session.timeZone", "UTC")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,18 @@ TOGETHER = 2
 RESTART_AFTER = 2
 
 
+@pytest.fixture(scope="module")
+def late_rows() -> Iterator[list[int]]:
+    """Late rows of each group; one may have none, but groups without any would prove little."""
+    counted: list[int] = []
+    yield counted
+    if len(counted) >= 3:
+        assert sum(count > 0 for count in counted) > len(counted) / 2, f"too few groups with late rows: {counted}"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, len(PROGRAMS), TOGETHER))
-def test_random_streams_are_the_same(gated: SparkSession, tmp_path: Path, first: int) -> None:
+def test_random_streams_are_the_same(gated: SparkSession, tmp_path: Path, late_rows: list[int], first: int) -> None:
     """Each batch's rows, watermarks and state sizes and the final state are the same, with a restart in the middle."""
     pairs = [_pair(gated, tmp_path, program) for program in PROGRAMS[first : first + TOGETHER]]
     for part in (slice(0, RESTART_AFTER), slice(RESTART_AFTER, None)):
@@ -26,7 +37,7 @@ def test_random_streams_are_the_same(gated: SparkSession, tmp_path: Path, first:
             pair.start()
         for pair, _ in pairs:
             pair.finish()
-    assert sum(pair.report().late_rows for pair, _ in pairs) > 0
+    late_rows.append(sum(pair.report().late_rows for pair, _ in pairs))
     for pair, program in pairs:
         pair.assert_same()
         assert pair.runs["on"].dropped <= pair.runs["off"].dropped, program
