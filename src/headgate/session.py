@@ -50,8 +50,8 @@ class Traveller:
         self._cache, self._speed = LayoutCache(), ScanSpeed()
         self._coordinator, self._is_running = coordinator, is_running
 
-    def travel(self, query: Query) -> Travelled:
-        """Take one query all the way."""
+    def travel(self, query: Query, *, patient: bool = False) -> Travelled:
+        """Take one query all the way; one that is only explained waits patiently for all that it can."""
         started = time.perf_counter()
         root, configured = read_plan(query.read())
         settings = read_settings(configured)
@@ -59,7 +59,7 @@ class Traveller:
         scans = Scans(query, root, self._cache, settings, case_sensitive=by_case, by_name=not configured["fieldIds"])
         plan = plan_filters(root, _context(settings, scans, broadcast))
         journey = Journey(plan, scans, settings, broadcast_bytes=broadcast)
-        late = None if settings.strategy == "never" else self._collect(query, journey, settings)
+        late = None if settings.strategy == "never" else self._collect(query, journey, settings, patient)
         if query.was_cancelled:
             return Travelled(None, root, journey.report())
         edits = journey.edits()
@@ -79,9 +79,10 @@ class Traveller:
         plan = plan_filters(root, _context(settings, scans, 0), rules=())
         return Journey(plan, scans, settings).report()
 
-    def _collect(self, query: Query, journey: Journey, settings: Settings) -> _Beside | None:
+    def _collect(self, query: Query, journey: Journey, settings: Settings, patient: bool) -> _Beside | None:
         """Run the waves of builds as long as the query waits; return what is left to come, if anything is."""
-        waiting, limits, waves = self._waiting(query, journey, settings), _limits(settings), journey.waves()
+        limits, waves = _limits(settings), journey.waves()
+        waiting = Waiting(math.inf) if patient else self._waiting(query, journey, settings)
         left: tuple[RunningWave | None, Sequence[BuildRequest]] = (None, ())
         for wave in waves:
             running = RunningWave(query, wave, limits)
@@ -218,7 +219,7 @@ class Gate:
 
     def explain(self, frame: Any) -> tuple[Node, QueryReport]:
         """Take a DataFrame's query on the journey without running it; return its nodes and its report."""
-        travelled = self._traveller.travel(self._bridge.query_of(frame))
+        travelled = self._traveller.travel(self._bridge.query_of(frame), patient=True)
         report = travelled.told()
         if travelled.late is not None:
             travelled.late.end()

@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-import headgate
 from headgate.journey.late import LateFilters
 from headgate.observe import FilterReport, QueryReport
 from tests.batch.differential import assert_same, compare, enabled, rows_of, same_rows, settings
@@ -62,7 +61,7 @@ def test_a_filter_that_comes_before_the_first_file_closes_the_others(
     spark: SparkSession, star: Path, come_first: None
 ) -> None:
     """The gate is asked before each file: files whose row groups cannot match are not opened."""
-    report = same_rows(spark, lambda: spark.sql(QUERY), max_wait="0s")
+    report = same_rows(spark, lambda: spark.sql(QUERY), max_wait="0s", non_blocking=True)
 
     told = late_filter(report, "k")
     assert told.state == "applied late"
@@ -79,7 +78,7 @@ def test_a_filter_that_comes_before_the_first_file_closes_the_others(
 def test_a_filter_that_never_comes(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The query does not wait: it ends with the same rows while the build is parked, and nothing was removed."""
     expected = rows_of(spark.sql(QUERY))
-    with held_back(monkeypatch) as release, enabled(spark, max_wait="0s") as gate:
+    with held_back(monkeypatch) as release, enabled(spark, max_wait="0s", non_blocking=True) as gate:
         assert_same(expected, rows_of(spark.sql(QUERY)))
         assert not release.is_set()
         told = late_filter(gate.report(), "k")
@@ -101,7 +100,7 @@ def test_a_filter_that_comes_between_two_tasks(
     query, context = QUERY.replace("grp = 3", "id < 100"), spark.sparkContext
     with settings(spark, **one_file_a_task):
         expected = rows_of(spark.sql(query))
-        with held_back(monkeypatch) as release, enabled(spark, max_wait="0s") as gate:
+        with held_back(monkeypatch) as release, enabled(spark, max_wait="0s", non_blocking=True) as gate:
             rdd = spark.sql(query).rdd
             first = context.runJob(rdd, list, [0])
             release.set()
@@ -126,7 +125,7 @@ def rows_of_all(rows: list[Any]) -> Any:
 def test_rows_are_tested_before_a_shuffle(spark: SparkSession, star: Path, come_first: None) -> None:
     """Where the join shuffles, rows of surviving row groups that cannot match are dropped at the scan."""
     with settings(spark, spark_sql_autoBroadcastJoinThreshold="-1"):
-        report = same_rows(spark, lambda: spark.sql(QUERY), max_wait="0s")
+        report = same_rows(spark, lambda: spark.sql(QUERY), max_wait="0s", non_blocking=True)
     told = late_filter(report, "k").late
     assert told is not None
     assert told.rows > 0
@@ -140,7 +139,7 @@ def test_partitions_are_closed_by_their_value(spark: SparkSession, tmp_path: Pat
     query = "select parted.id from parted join (select * from few where name = 'a') f on parted.part = f.id"
 
     with settings(spark, spark_sql_optimizer_dynamicPartitionPruning_enabled="false"):
-        report = same_rows(spark, lambda: spark.sql(query), max_wait="0s")
+        report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
 
     told = late_filter(report, "part").late
     assert told is not None
@@ -179,7 +178,7 @@ def test_types_and_nulls(spark: SparkSession, tmp_path: Path, come_first: None, 
         spark.read.parquet(str(tmp_path / table)).createOrReplaceTempView(f"late_{table}")
     query = f"select f.k from late_fact f join (select * from late_dim where flag = 1) d on f.k {op} d.id"
 
-    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s")
+    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
 
     gated = [f for f in report.filters if f.late is not None]
     assert bool(gated) == (name not in ("string", "double", "decimal"))
@@ -188,12 +187,12 @@ def test_types_and_nulls(spark: SparkSession, tmp_path: Path, come_first: None, 
 @pytest.mark.parametrize("op", ["<", "<=", ">", ">="])
 def test_comparisons(spark: SparkSession, star: Path, come_first: None, op: str) -> None:
     query = f"select k from fact join (select max(id) m from dim where grp = 3) d on fact.k {op} d.m"
-    same_rows(spark, lambda: spark.sql(query), max_wait="0s")
+    same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
 
 
 def test_an_empty_build_closes_everything(spark: SparkSession, star: Path, come_first: None) -> None:
     query = QUERY.replace("grp = 3", "grp = 3000")
-    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", may_be_empty=True)
+    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True, may_be_empty=True)
     assert late_filter(report, "k").kind == "none"
 
 
@@ -205,7 +204,7 @@ def test_a_build_that_fails_is_given_up(spark: SparkSession, star: Path, monkeyp
 
     expected = rows_of(spark.sql(QUERY))
     monkeypatch.setattr(LateFilters, "_take_in", broken)
-    with enabled(spark, max_wait="0s") as gate:
+    with enabled(spark, max_wait="0s", non_blocking=True) as gate:
         assert_same(expected, rows_of(spark.sql(QUERY)))
         gate._travelled[-1].late.join(60.0)  # type: ignore[union-attr]
         assert_same(expected, rows_of(spark.sql(QUERY)))
@@ -215,7 +214,7 @@ def test_cascades_go_on_beside_the_query(spark: SparkSession, star: Path, come_f
     """region -> nation -> supplier -> lineitem: each wave is published when it is done, and narrows the next."""
     query = """select l_line from lineitem join supplier on l_supplier = s_id join nation on s_nation = n_id
                join region on n_region = r_id where r_name = 'r3'"""
-    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s")
+    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
     assert late_filter(report, "l_supplier").values == 20
 
 
@@ -224,7 +223,7 @@ def test_no_wait_beyond_the_limit(spark: SparkSession, star: Path, monkeypatch: 
     query = """select l_line from lineitem join supplier on l_supplier = s_id join nation on s_nation = n_id
                join region on n_region = r_id where r_name = 'r3'"""
     expected = rows_of(spark.sql(query))
-    with held_back(monkeypatch), enabled(spark, max_wait="0s") as gate:
+    with held_back(monkeypatch), enabled(spark, max_wait="0s", non_blocking=True) as gate:
         assert_same(expected, rows_of(spark.sql(query)))
         assert {f.state for f in gate.report().filters} <= {"late", "dropped"}
 
@@ -236,7 +235,7 @@ def test_non_blocking_off_waits(spark: SparkSession, star: Path) -> None:
 
 
 def test_what_is_held_for_a_query_is_freed_when_it_ends(spark: SparkSession, star: Path, come_first: None) -> None:
-    with enabled(spark, max_wait="0s") as gate:
+    with enabled(spark, max_wait="0s", non_blocking=True) as gate:
         spark.sql(QUERY).collect()
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
         spark.sql(QUERY)._jdf.queryExecution().optimizedPlan()
@@ -248,7 +247,7 @@ def test_what_is_held_for_a_query_is_freed_when_it_ends(spark: SparkSession, sta
 def test_queries_run_again_with_what_has_arrived(spark: SparkSession, star: Path, come_first: None) -> None:
     """A DataFrame that is collected twice keeps its plan, and the gates in it."""
     expected = rows_of(spark.sql(QUERY))
-    with enabled(spark, max_wait="0s"):
+    with enabled(spark, max_wait="0s", non_blocking=True):
         frame = spark.sql(QUERY)
         assert_same(expected, rows_of(frame))
         assert_same(expected, rows_of(frame))
@@ -256,7 +255,7 @@ def test_queries_run_again_with_what_has_arrived(spark: SparkSession, star: Path
 
 def test_the_coordinator_may_go_away(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = rows_of(spark.sql(QUERY))
-    with held_back(monkeypatch) as release, enabled(spark, max_wait="0s") as gate:
+    with held_back(monkeypatch) as release, enabled(spark, max_wait="0s", non_blocking=True) as gate:
         frame = spark.sql(QUERY)
         frame._jdf.queryExecution().optimizedPlan()
         assert gate._coordinator is not None
@@ -279,7 +278,7 @@ def test_a_large_file_is_read_in_ranges(spark: SparkSession, tmp_path: Path, mon
     whole_file = {"spark_sql_files_maxPartitionBytes": str(1 << 30)}
     with settings(spark, **whole_file):
         with held_back(monkeypatch) as release:
-            compared = compare(spark, lambda: spark.sql(query), max_wait="0s")
+            compared = compare(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
             assert not release.is_set()
         assert len(compared.rows) == 3
 
@@ -295,7 +294,7 @@ def test_a_large_file_is_closed_in_parts(spark: SparkSession, tmp_path: Path, co
     spark.read.parquet(str(tmp_path / "four.parquet")).createOrReplaceTempView("four")
     query = "select parts.k, v from parts join (select * from four where flag = 1) f on parts.k = f.id"
 
-    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s")
+    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
 
     told = late_filter(report, "k").late
     assert told is not None
@@ -303,15 +302,9 @@ def test_a_large_file_is_closed_in_parts(spark: SparkSession, tmp_path: Path, co
 
 
 def test_disable_stops_the_coordinator(spark: SparkSession, star: Path, come_first: None) -> None:
-    with enabled(spark, max_wait="0s") as gate:
+    with enabled(spark, max_wait="0s", non_blocking=True) as gate:
         spark.sql(QUERY).collect()
         coordinator = gate._coordinator
         assert coordinator is not None
         assert coordinator.is_running
     assert not coordinator.is_running
-
-
-def test_explain_tells_of_late_filters(spark: SparkSession, star: Path, come_first: None, capsys: Any) -> None:
-    with enabled(spark, max_wait="0s"):
-        headgate.explain(spark.sql(QUERY))
-    assert "late" in capsys.readouterr().out

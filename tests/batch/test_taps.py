@@ -15,7 +15,7 @@ NO_BROADCAST = {"spark_sql_autoBroadcastJoinThreshold": "100"}
 
 def tapped(spark: SparkSession, query: str, **options: object) -> Comparison:
     with settings(spark, **NO_BROADCAST):
-        return compare(spark, lambda: spark.sql(query), max_wait="0s", **options)
+        return compare(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True, **options)
 
 
 def plan_of(compared: Comparison) -> str:
@@ -28,7 +28,7 @@ def test_keys_are_noted_while_the_build_side_runs(spark: SparkSession, star: Pat
     expected = {row.id for row in spark.sql("select id from dim where grp = 3").collect()}
     with settings(spark, **NO_BROADCAST, spark_sql_adaptive_enabled=adaptive):
         rows = rows_of(spark.sql(QUERY))
-        with enabled(spark, max_wait="0s") as gate:
+        with enabled(spark, max_wait="0s", non_blocking=True) as gate:
             frame = spark.sql(QUERY)
             assert_same(rows, rows_of(frame))
             late = gate._travelled[-1].late
@@ -49,7 +49,7 @@ def test_the_tapped_side_goes_first_and_columns_keep_their_order(spark: SparkSes
 def test_one_shuffle_for_each_side(spark: SparkSession, star: Path) -> None:
     """The shuffle that is written out above the tap is the join's own: there is no second one."""
     with settings(spark, spark_sql_adaptive_enabled="false", **NO_BROADCAST):
-        with enabled(spark, max_wait="0s"):
+        with enabled(spark, max_wait="0s", non_blocking=True):
             plan = str(spark.sql(QUERY)._jdf.queryExecution().executedPlan())
         assert "headgate_tap" in plan
         assert plan.count("Exchange hashpartitioning") == 2
@@ -79,13 +79,13 @@ def test_only_inner_joins_are_tapped(spark: SparkSession, star: Path, kind: str)
 
 
 def test_no_tap_on_a_side_that_is_broadcast(spark: SparkSession, star: Path) -> None:
-    compared = compare(spark, lambda: spark.sql(QUERY), max_wait="0s")
+    compared = compare(spark, lambda: spark.sql(QUERY), max_wait="0s", non_blocking=True)
     assert "headgate_tap" not in plan_of(compared)
 
 
 def test_a_limit_above_does_not_make_a_tap_incomplete(spark: SparkSession, star: Path) -> None:
     """A join that stops early reads its shuffle in part, but the shuffle has been written whole."""
-    with settings(spark, **NO_BROADCAST), enabled(spark, max_wait="0s") as gate:
+    with settings(spark, **NO_BROADCAST), enabled(spark, max_wait="0s", non_blocking=True) as gate:
         assert len(spark.sql(QUERY + " limit 2").collect()) == 2
         late = gate._travelled[-1].late
         assert late is not None
@@ -107,7 +107,7 @@ def late_report(late: object) -> object:
 def test_taps_that_are_planned_and_never_run_are_given_up(spark: SparkSession, star: Path) -> None:
     """A plan that nobody runs leaves no thread behind when Headgate is taken out of the session."""
     with settings(spark, **NO_BROADCAST):
-        with enabled(spark, max_wait="0s") as gate:
+        with enabled(spark, max_wait="0s", non_blocking=True) as gate:
             spark.sql(QUERY)._jdf.queryExecution().optimizedPlan()
             late = gate._travelled[-1].late
             assert late is not None

@@ -35,12 +35,12 @@ LAST_ROWS = 1_000  # the last file is the smallest, so Spark reads it last; it a
 BUILD_FILES, BUILD_ROWS = 24, 40_000
 BUILD = "headgate: build side of a dynamic filter"
 # `few` never brings a filter here: an executor that has got the other one asks for it, and so tells what it has
-LATE = """select k, v, g, d.w from fact join (select * from dim where g < 100) d on k = id
-  join (select * from few where y < 100) f on fact.w = x"""
-PLAIN = "select k, v, g from fact join (select * from dim where g < 100) d on k = id"
-SLOW_BUILD = (
-    "select k, v, g from fact join (select id, g from big where sha2(string(id), 256) > '' and g < 5) b on k = id"
-)
+# a build side that shuffles by itself (distinct) is not tapped: its filter comes from a job of its own, beside the query
+LATE = """select k, v, g, d.w from fact join (select distinct * from dim where g < 100) d on k = id
+  join (select distinct * from few where y < 100) f on fact.w = x"""
+PLAIN = "select k, v, g from fact join (select distinct * from dim where g < 100) d on k = id"
+SLOW_BUILD = """select k, v, g from fact join
+  (select distinct id, g from big where sha2(string(id), 256) > '' and g < 5) b on k = id"""
 
 
 def session() -> SparkSession:
@@ -377,7 +377,7 @@ def main() -> None:
     spark = session()
     write_tables(spark, chosen.home)
     until(lambda: len(executors()) == 2)
-    seeds = range(chosen.first, chosen.first + (chosen.kills or 2))
+    seeds = range(chosen.first, chosen.first + (chosen.kills or 1))
     scenarios: dict[str, Callable[[], Any]] = {
         "reaching": lambda: reaching(spark),
         "closing": lambda: closing(spark, polls),

@@ -57,7 +57,7 @@ def test_idle_slots_end_an_automatic_wait() -> None:
     found, seconds = waited(Running(60.0), 30.0, threshold=0.7, idle_share=lambda: 0.5)
 
     assert found is None
-    assert 1.0 <= seconds < 1.5
+    assert 2.0 <= seconds < 2.5
 
 
 def test_busy_slots_do_not_end_it() -> None:
@@ -75,7 +75,7 @@ def test_a_duration_is_a_hard_limit_that_idle_slots_do_not_shorten() -> None:
 
 def test_automatic_limit_is_what_the_filters_are_expected_to_spare() -> None:
     assert Waiting.of(None, spared=7.5, threshold=0.7, idle_share=lambda: 0.0).limit == 7.5
-    assert Waiting.of(None, spared=0.01, threshold=0.7, idle_share=lambda: 0.0).limit == 1.0
+    assert Waiting.of(None, spared=0.01, threshold=0.7, idle_share=lambda: 0.0).limit == 2.0
 
 
 def test_the_speed_of_scans_is_learned() -> None:

@@ -97,6 +97,10 @@ class RunningBuilds:
     def __init__(self, builds: Any) -> None:
         self._builds = builds
 
+    def cancel(self) -> None:
+        """End the jobs of the builds."""
+        self._builds.cancel()
+
     def wait(self, seconds: float | None) -> bytes | None:
         """Return what the builds gave, packed, or None when they still run after so long."""
         millis = _LONG if seconds is None else max(0, int(min(seconds * 1000, _LONG)))

@@ -55,13 +55,17 @@ class RunningWave:
 
     def __init__(self, query: Query, requests: Sequence[BuildRequest], limits: Limits) -> None:
         self._requests, self._limits = requests, limits
-        request = {
+        request: dict[str, Any] = {
             "limits": {"maxDistinct": limits.max_distinct, "maxBytes": limits.max_bytes},
             "builds": [
                 {"node": r.node, "keys": list(r.ordinals), "rowBytes": r.row_bytes, "edits": r.edits} for r in requests
             ],
         }
         self._running = query.start_builds(msgspec.json.encode(request).decode())
+
+    def cancel(self) -> None:
+        """End the builds that still run."""
+        self._running.cancel()
 
     def wait(self, seconds: float | None = None) -> list[BuildResult] | None:
         """Return the results, or None when the builds still run after so many seconds."""

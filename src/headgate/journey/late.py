@@ -133,7 +133,7 @@ class LateFilters:
             if running is not None:
                 self._take_in(wave, running)
             for following in waves:
-                if self._coordinator.registry.find(self.id) is None:  # the query has ended: nobody needs the rest
+                if not self._is_running(self.id):
                     break
                 self._take_in(following, RunningWave(self._query, following, self._limits))
         except Exception:
@@ -143,8 +143,10 @@ class LateFilters:
             self._query.release()
 
     def _take_in(self, wave: Sequence[BuildRequest], running: RunningWave) -> None:
-        results = running.wait()
-        assert results is not None
+        while (results := running.wait(_SLICE)) is None:
+            if not self._is_running(self.id):  # the query has ended: nobody needs the rest
+                running.cancel()
+                return
         self._journey.take_in(wave, results)
         nodes = {request.node for request in wave}
         self._publish(lambda late: late.planned.build in nodes)

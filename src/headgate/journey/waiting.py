@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Protocol, TypeVar
 
 Result = TypeVar("Result", covariant=True)
-_PATIENCE = 1.0  # seconds before idle slots count: most build sides are done sooner
+_PATIENCE = 2.0  # seconds before idle slots count: most build sides are done sooner
 _SLICE = 0.1
 _FIRST_GUESS = 200e6
 _WEIGHT = 0.3

@@ -21,8 +21,10 @@ public class BuildRun implements Runnable {
   private final QueryContext context;
   private final JsonNode request;
   private final JsonNode limits;
+  private final String tag;
 
-  public BuildRun(QueryContext context, JsonNode request, JsonNode limits) {
+  public BuildRun(QueryContext context, JsonNode request, JsonNode limits, String tag) {
+    this.tag = tag;
     this.context = context;
     this.request = request;
     this.limits = limits;
@@ -43,6 +45,7 @@ public class BuildRun implements Runnable {
       }
       inherited.setProperty("spark.job.description", "headgate: build side of a dynamic filter");
       spark.setLocalProperties(inherited);
+      spark.addJobTag(tag);
       collect();
     } catch (Throwable failure) {
       build.rows = null;

@@ -15,6 +15,7 @@ public class Builds {
   private final QueryContext context;
   private final BuildRun[] runs;
   private final Thread[] threads;
+  private final String tag = "headgate-" + java.util.UUID.randomUUID();
 
   public Builds(QueryContext context, String requestJson) throws Exception {
     this.context = context;
@@ -23,13 +24,16 @@ public class Builds {
     runs = new BuildRun[wanted.size()];
     threads = new Thread[runs.length];
     for (int i = 0; i < runs.length; i++) {
-      runs[i] = new BuildRun(context, Json.item(wanted, i), Json.field(request, "limits"));
+      runs[i] = new BuildRun(context, Json.item(wanted, i), Json.field(request, "limits"), tag);
       threads[i] = new Thread(runs[i], "headgate-build-" + i);
       threads[i].setDaemon(true);
       threads[i].setContextClassLoader(Thread.currentThread().getContextClassLoader());
       threads[i].start();
     }
   }
+
+  /** Ends the jobs of these builds, and of nothing else. */
+  public void cancel() { context.session.sparkContext().cancelJobsWithTag(tag); }
 
   /** Waits at most so long; hands over what the builds gave, or null when they still run. */
   public String await(long millis) throws Exception {
