@@ -124,8 +124,9 @@ def rows_of_all(rows: list[Any]) -> Any:
 
 def test_rows_are_tested_before_a_shuffle(spark: SparkSession, star: Path, come_first: None) -> None:
     """Where the join shuffles, rows of surviving row groups that cannot match are dropped at the scan."""
+    query = QUERY.replace("select * from dim", "select distinct * from dim")  # which is not tapped
     with settings(spark, spark_sql_autoBroadcastJoinThreshold="-1"):
-        report = same_rows(spark, lambda: spark.sql(QUERY), max_wait="0s", non_blocking=True)
+        report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
     told = late_filter(report, "k").late
     assert told is not None
     assert told.rows > 0
@@ -133,10 +134,10 @@ def test_rows_are_tested_before_a_shuffle(spark: SparkSession, star: Path, come_
 
 def test_partitions_are_closed_by_their_value(spark: SparkSession, tmp_path: Path, come_first: None) -> None:
     spark.range(60).selectExpr("id", "cast(id % 6 as int) part").write.partitionBy("part").parquet(str(tmp_path / "p"))
-    spark.read.parquet(str(tmp_path / "p")).createOrReplaceTempView("parted")
+    spark.read.parquet(str(tmp_path / "p")).createOrReplaceTempView("late_parted")
     spark.createDataFrame([(2, "a"), (3, "b")], "id int, name string").write.parquet(str(tmp_path / "d"))
-    spark.read.parquet(str(tmp_path / "d")).createOrReplaceTempView("few")
-    query = "select parted.id from parted join (select * from few where name = 'a') f on parted.part = f.id"
+    spark.read.parquet(str(tmp_path / "d")).createOrReplaceTempView("late_few")
+    query = "select parted.id from late_parted parted join (select * from late_few where name = 'a') f on parted.part = f.id"
 
     with settings(spark, spark_sql_optimizer_dynamicPartitionPruning_enabled="false"):
         report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
@@ -271,10 +272,12 @@ def test_a_large_file_is_read_in_ranges(spark: SparkSession, tmp_path: Path, mon
     noise = np.random.default_rng(7).random(rows)
     table = pa.table({"k": np.arange(rows), "v": noise, "w": noise[::-1]})
     pq.write_table(table, tmp_path / "wide" / "0.parquet", row_group_size=200_000, compression="none")
-    spark.read.parquet(str(tmp_path / "wide")).createOrReplaceTempView("wide")
+    spark.read.parquet(str(tmp_path / "wide")).createOrReplaceTempView("late_wide")
     pq.write_table(pa.table({"id": [5, rows // 2, rows - 1], "flag": [1, 1, 1]}), tmp_path / "three.parquet")
-    spark.read.parquet(str(tmp_path / "three.parquet")).createOrReplaceTempView("three")
-    query = "select wide.k, wide.v from wide join (select * from three where flag = 1) t on wide.k = t.id"
+    spark.read.parquet(str(tmp_path / "three.parquet")).createOrReplaceTempView("late_three")
+    query = (
+        "select wide.k, wide.v from late_wide wide join (select * from late_three where flag = 1) t on wide.k = t.id"
+    )
     whole_file = {"spark_sql_files_maxPartitionBytes": str(1 << 30)}
     with settings(spark, **whole_file):
         with held_back(monkeypatch) as release:
@@ -289,10 +292,10 @@ def test_a_large_file_is_closed_in_parts(spark: SparkSession, tmp_path: Path, co
     (tmp_path / "parts").mkdir()
     table = pa.table({"k": np.arange(rows), "v": np.arange(rows) % 7})
     pq.write_table(table, tmp_path / "parts" / "0.parquet", row_group_size=10_000)
-    spark.read.parquet(str(tmp_path / "parts")).createOrReplaceTempView("parts")
+    spark.read.parquet(str(tmp_path / "parts")).createOrReplaceTempView("late_parts")
     pq.write_table(pa.table({"id": [5, 150_000, 159_999, 399_999], "flag": [1] * 4}), tmp_path / "four.parquet")
-    spark.read.parquet(str(tmp_path / "four.parquet")).createOrReplaceTempView("four")
-    query = "select parts.k, v from parts join (select * from four where flag = 1) f on parts.k = f.id"
+    spark.read.parquet(str(tmp_path / "four.parquet")).createOrReplaceTempView("late_four")
+    query = "select parts.k, v from late_parts parts join (select * from late_four where flag = 1) f on parts.k = f.id"
 
     report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
 

@@ -92,7 +92,9 @@ def test_disable_puts_settings_back(spark: SparkSession, star: Path) -> None:
     assert settings_of(spark) != before
     headgate.disable(spark)
     headgate.disable(spark)
-    assert settings_of(spark) == before == {"spark.headgate.maxDistinctValues": "77"}
+    assert settings_of(spark) == before
+    assert before["spark.headgate.maxDistinctValues"] == "77"
+    assert "spark.headgate.strategy" not in before
     spark.conf.unset("spark.headgate.maxDistinctValues")
 
 
@@ -198,7 +200,8 @@ def snake(name: str) -> str:
 
 def test_every_setting_is_tested_here() -> None:
     """The two tables above name every setting that there is."""
-    assert {setting.name for setting in SETTINGS} == set(GOOD) == set(BAD)
+    streaming = {"watermark.strict", "watermark.slack"}  # which tests/test_config.py has
+    assert {setting.name for setting in SETTINGS} - streaming == set(GOOD) == set(BAD)
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -35,7 +35,7 @@ LAST_ROWS = 1_000  # the last file is the smallest, so Spark reads it last; it a
 BUILD_FILES, BUILD_ROWS = 24, 40_000
 BUILD = "headgate: build side of a dynamic filter"
 # `few` never brings a filter here: an executor that has got the other one asks for it, and so tells what it has
-# a build side that shuffles by itself (distinct) is not tapped: its filter comes from a job of its own, beside the query
+# a build side that shuffles by itself (distinct) is not tapped: its filter comes from a job beside the query
 LATE = """select k, v, g, d.w from fact join (select distinct * from dim where g < 100) d on k = id
   join (select distinct * from few where y < 100) f on fact.w = x"""
 PLAIN = "select k, v, g from fact join (select distinct * from dim where g < 100) d on k = id"
