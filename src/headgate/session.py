@@ -20,7 +20,7 @@ from headgate.collect import BuildRequest, RunningWave
 from headgate.config import SETTINGS, Settings, checked, read_settings
 from headgate.coordinator import Coordinator
 from headgate.domain import Limits
-from headgate.journey import Journey, LateFilters, Scans, ScanSpeed, Waiting
+from headgate.journey import Journey, LateFilters, Scans, ScanSpeed, Waiting, late_filters
 from headgate.observe import QueryReport
 from headgate.plan import RuleContext, Strategy, plan_filters
 from headgate.plan.nodes import Node
@@ -97,9 +97,11 @@ class Traveller:
                 return None
             for request, result in zip(wave, results, strict=True):
                 self._speed.learn(journey.build_bytes(request.node), result.millis / 1000)
-        if not journey.awaited():
+        if not (awaited := late_filters(journey)):
+            if left[0] is not None:  # no scan could use what it still brings
+                left[0].cancel()
             return None
-        filters = LateFilters(query, self._coordinator(), journey, limits, self._is_running)
+        filters = LateFilters(query, self._coordinator(), journey, awaited, limits, self._is_running)
         return _Beside(filters, *left, itertools.chain(waves, journey.waves_beside()))
 
     def _waiting(self, query: Query, journey: Journey, settings: Settings) -> Waiting:

@@ -7,7 +7,6 @@ region -> nation -> supplier -> lineitem      a snowflake; each key is clustered
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-import headgate
 from headgate import QueryReport
 from tests.batch.differential import Check, same_rows
 from tests.batch.tables import write_fact, write_rows
@@ -73,14 +71,6 @@ def star(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("fact", "dim", "region", "nation", "supplier", "lineitem"):
         spark.read.parquet(str(home / name)).createOrReplaceTempView(name)
     return home
-
-
-@pytest.fixture(autouse=True)
-def _left_disabled(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Take Headgate out of the session after each test, whatever happened in it."""
-    yield
-    if "spark" in request.fixturenames:
-        headgate.disable(request.getfixturevalue("spark"))
 
 
 @pytest.fixture

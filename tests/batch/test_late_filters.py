@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -311,3 +312,35 @@ def test_disable_stops_the_coordinator(spark: SparkSession, star: Path, come_fir
         assert coordinator is not None
         assert coordinator.is_running
     assert not coordinator.is_running
+
+
+@pytest.mark.parametrize("key", ["id", "big"])
+def test_keys_of_another_width(spark: SparkSession, star: Path, come_first: None, key: str) -> None:
+    """C42: a filter is brought to the type of the column that it goes to, int or bigint."""
+    query = QUERY.replace("d.id", f"d.{key}")
+    report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
+    told = late_filter(report, "k").late
+    assert told is not None
+    assert told.row_groups > 0
+
+
+@pytest.mark.parametrize("wait", ["0s", "1h"])
+def test_the_order_of_joins_is_not_changed(spark: SparkSession, star: Path, come_first: None, wait: str) -> None:
+    """G111: whether filters wait or come late, Spark joins the same tables in the same order.
+
+    Joins whose rows are known when the query is planned are no longer in the plan; they are the innermost.
+    """
+    query = """select l_line from region join nation on n_region = r_id join supplier on s_nation = n_id
+               join lineitem on l_supplier = s_id where r_name = 'r2'"""
+
+    def tables_in_order() -> list[tuple[str, str]]:
+        plan = spark.sql(query)._jdf.queryExecution().optimizedPlan().toString()
+        return re.findall(r"\b([lnrs]_(?:supplier|region|id|nation))#\d+ = ([lnrs]_\w+)#", plan)
+
+    with settings(spark, spark_sql_cbo_enabled="true", spark_sql_cbo_joinReorder_enabled="true"):
+        plain = tables_in_order()
+        with enabled(spark, max_wait=wait, non_blocking=True) as gate:
+            found = tables_in_order()
+            assert gate.report().filters
+    assert len(plain) == 3
+    assert found == (plain if wait == "0s" else plain[:1])

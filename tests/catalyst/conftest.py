@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-import headgate
 from headgate.catalyst import SparkBridge
 from tests.batch.tables import write_rows
 
@@ -42,11 +41,3 @@ def pair(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("cat_fact", "cat_dim"):
         spark.read.parquet(str(home / name)).createOrReplaceTempView(name)
     return home
-
-
-@pytest.fixture(autouse=True)
-def _left_disabled(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Take Headgate out of the session after each test, whatever happened in it."""
-    yield
-    if "spark" in request.fixturenames:
-        headgate.disable(request.getfixturevalue("spark"))

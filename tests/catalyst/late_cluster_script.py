@@ -30,7 +30,7 @@ import headgate
 from headgate.coordinator.polls import Polls
 from headgate.journey.late import LateFilter, LateFilters
 
-FILES, ROWS, GROUPS = 80, 10_000, 2
+FILES, ROWS, GROUPS = 240, 4_000, 2  # so many files that a part of them is left after two seconds
 LAST_ROWS = 1_000  # the last file is the smallest, so Spark reads it last; it and one row group hold all keys of `dim`
 BUILD_FILES, BUILD_ROWS = 24, 40_000
 BUILD = "headgate: build side of a dynamic filter"

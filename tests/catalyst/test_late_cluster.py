@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900), p
 
 SCRIPT = Path(__file__).with_name("late_cluster_script.py")
 # matches lie in the file that is read last, and in one row group of another file, which may be read before or after
-LAST_FILE, MATCHING_GROUP = 1_000, 5_000
+LAST_FILE, MATCHING_GROUP = 1_000, 2_000
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headgate.plan import PlannedFilter, QueryPlan
 from headgate.plan.nodes import Consumer
 from headgate.plan.rules.order_filters import order_filters
@@ -10,7 +12,7 @@ from tests.plan.builders import EVERY, ORDER, clause, column, join, numbered, pl
 A, B, C, D = (column(i, name) for i, name in enumerate("abcd", 1))
 
 
-def wired(sizes: dict[str, int], *edges: tuple[str, str]) -> dict[str, PlannedFilter]:
+def wired(sizes: dict[str, int], *edges: tuple[str, str], non_blocking: bool = False) -> dict[str, PlannedFilter]:
     """Order filters between tables given as (build, probe); the tables are the leaves of one plan."""
     held = {name: column(number, name) for number, name in enumerate(sizes)}
     root = None
@@ -35,7 +37,8 @@ def wired(sizes: dict[str, int], *edges: tuple[str, str]) -> dict[str, PlannedFi
         )
         for build, probe in edges
     )
-    return {f.id: f for f in order_filters(QueryPlan(tree, filters), EVERY).filters}
+    context = replace(EVERY, non_blocking=non_blocking)
+    return {f.id: f for f in order_filters(QueryPlan(tree, filters), context).filters}
 
 
 def waves(found: dict[str, PlannedFilter]) -> dict[str, int]:
@@ -79,6 +82,14 @@ def test_a_circle_drops_the_costliest_build() -> None:
     assert waves(found) == {"c->a": 0, "a->b": 1}
     assert found["b->c"].reason == "waits in a circle with other filters, and its build side is the costliest"
     assert found["b->c"].wave == -1
+
+
+def test_nobody_waits_for_the_costliest_build_of_a_circle() -> None:
+    """C49: with filters that may come late, no filter of a circle is thrown away; one runs beside the query."""
+    found = wired({"a": 10, "b": 30, "c": 20}, ("a", "b"), ("b", "c"), ("c", "a"), non_blocking=True)
+
+    assert all(f.is_alive for f in found.values())
+    assert {name for name, f in found.items() if f.non_blocking} == {"b->c"}
 
 
 def test_two_circles_are_both_opened() -> None:

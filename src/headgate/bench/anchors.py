@@ -2,7 +2,7 @@
 
 An anchor that is not installed is left out; a query that an anchor cannot run is named with its reason. Anchors run
 over the same files as Spark, after Spark's own runs of the query; those that are Spark themselves leave out what takes
-Spark more than ten seconds.
+Spark more than ten seconds. DuckDB and DataFusion get as much memory as is left beside Spark, and may spill.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
     }
 }
 _SHORT = 2.0
+_MEMORY_BYTES = 6 << 30
 Runner = Callable[[str, str], Any]
 
 
@@ -133,6 +134,7 @@ def _limited_session(spark: Any, folder: Path, fact: str, key: str, dates: str) 
 
 def _duckdb(folder: Path, originals: Mapping[str, str]) -> Runner:
     connection = connect()
+    connection.execute(f"SET memory_limit = '{_MEMORY_BYTES}B'")
     for table in _tables(folder):
         source = f"read_parquet('{table}/**/*.parquet', hive_partitioning = true)"
         connection.execute(f"CREATE VIEW {table.name} AS SELECT * FROM {source}")
@@ -141,9 +143,10 @@ def _duckdb(folder: Path, originals: Mapping[str, str]) -> Runner:
 
 def _datafusion(folder: Path, originals: Mapping[str, str]) -> Runner:
     import pyarrow as pa
-    from datafusion import SessionContext
+    from datafusion import RuntimeEnvBuilder, SessionConfig, SessionContext
 
-    context = SessionContext()
+    runtime = RuntimeEnvBuilder().with_disk_manager_os().with_fair_spill_pool(_MEMORY_BYTES)
+    context = SessionContext(SessionConfig(), runtime)
     for table in _tables(folder):
         keys = {path.name.split("=")[0] for path in table.iterdir() if "=" in path.name}
         parts = [(key, pa.date32() if key.endswith("date") else pa.int64()) for key in sorted(keys)]

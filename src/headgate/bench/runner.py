@@ -20,6 +20,7 @@ from headgate.catalyst.bridge import bytes_read
 from headgate.observe import QueryReport, explain_text
 from headgate.session import Gate
 
+SHORT_SECONDS = 2.0
 LONG_SECONDS = 10.0
 ENOUGH_SECONDS = 60.0
 
@@ -108,7 +109,8 @@ def run_query(spark: Any, gate: Gate, name: str, text: str, rounds: int) -> Quer
     """Run one query off and on, compare its rows, and time it over some rounds; a round of none only compares.
 
     What is slow needs less care: a query of `LONG_SECONDS` or more needs no run to warm up, so its first run counts as
-    a round; and one whose rounds have taken `ENOUGH_SECONDS` is not run again.
+    a round; and one whose rounds have taken `ENOUGH_SECONDS` is not run again. What is fast needs more: below
+    `SHORT_SECONDS` there are twice as many rounds.
     """
     result, began = QueryResult(name), time.perf_counter()
     try:
@@ -116,6 +118,8 @@ def run_query(spark: Any, gate: Gate, name: str, text: str, rounds: int) -> Quer
     except Exception as error:  # noqa: BLE001 - a query that Spark alone cannot run is listed with its reason
         result.failed = " ".join(str(error).split(" SQLSTATE")[0].split())[:200]
         return result
+    if seconds < SHORT_SECONDS:
+        rounds *= 2
     if rounds and seconds >= LONG_SECONDS:
         result.is_warm = True
         result.rounds["off"].append(seconds)

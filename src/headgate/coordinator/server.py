@@ -211,7 +211,7 @@ def bind_address(host: str) -> str:
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """Return an event loop: uvloop's, which wakes thousands of polls in about half the time, where there is one."""
+    """Return an event loop: uvloop's, which wakes thousands of polls sooner, where there is one."""
     if sys.platform == "win32":
         return asyncio.new_event_loop()
     import uvloop

@@ -1,7 +1,8 @@
 """Filters that nobody waits for: their builds go on beside the query, and their values reach its scans as they come.
 
-planning     register(query)   gate the scans   ->   the query starts
-beside it    a wave of builds is done   ->   publish: to the coordinator for executors, to the driver's own process
+planning     register(query)   gate the scans, tap large build sides   ->   the query starts
+beside it    a wave of builds is done, or a tapped stage has ended
+             ->   publish: to the coordinator for executors, to the driver's own process
 the scans    ask before each file and each range of a file, and test rows before a shuffle
 """
 
@@ -22,9 +23,9 @@ from headgate.errors import NotRegistered
 from headgate.journey.waves import Journey
 from headgate.observe import FilterReport, LateReport
 from headgate.plan import Consumer, PlannedFilter
+from headgate.plan.taps import WHOLE_NUMBERS
 
 log = logging.getLogger("headgate")
-GATED_TYPES = frozenset({"tinyint", "smallint", "int", "bigint", "date", "timestamp"})
 _COUNTS = 6
 _SLICE = 0.5  # seconds between two looks whether a query that is tapped has ended
 
@@ -51,20 +52,19 @@ class LateFilters:
         query: Query,
         coordinator: Coordinator,
         journey: Journey,
+        filters: Sequence[LateFilter],
         limits: Limits,
         is_running: Callable[[str], bool],
     ) -> None:
         self._query, self._coordinator, self._journey, self._limits = query, coordinator, journey, limits
         self._is_running = is_running
         self.id = uuid.uuid4().hex
-        self.filters = _late_filters(journey)
+        self.filters = filters
         journey.late |= {late.planned.id for late in self.filters}
         self._threads: list[Thread] = []
 
     def edits(self, edits: dict[str, Any]) -> dict[str, Any]:
         """Add gates and taps to the edits of the plan, and make the coordinator ready for the filters."""
-        if not self.filters:
-            return edits
         registry = self._coordinator.registry
         registry.register(self.id)
         for late in self.filters:
@@ -185,13 +185,13 @@ class LateFilters:
                 self._journey.tell_late(report, planned[report.id], stories[report.id])
 
 
-def _late_filters(journey: Journey) -> list[LateFilter]:
+def late_filters(journey: Journey) -> list[LateFilter]:
     """Return the filters that are still to come, one for each type of column that they go to."""
     found: list[LateFilter] = []
     for planned in journey.awaited():
         by_type: dict[str, list[Consumer]] = {}
         for consumer in planned.consumers:
-            if (kind := journey.gated_type(consumer)) in GATED_TYPES:
+            if (kind := journey.gated_type(consumer)) in WHOLE_NUMBERS:
                 by_type.setdefault(kind, []).append(consumer)
         for kind, consumers in by_type.items():
             name = planned.id if len(by_type) == 1 else f"{planned.id}.{kind}"

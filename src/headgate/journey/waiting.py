@@ -76,9 +76,8 @@ class Waiting:
         if self._started is None:
             self._started = self._clock()
         while True:
-            left = self.limit - self._elapsed()
-            patient = self._elapsed() < _PATIENCE or self._threshold is None
-            result = running.wait(max(0.0, min(left, _SLICE if not patient or self._threshold is not None else left)))
+            left = max(0.0, self.limit - self._elapsed())
+            result = running.wait(left if self._threshold is None else min(left, _SLICE))
             self.waited = self._elapsed()
             if result is not None or self.waited >= self.limit or self._may_start_now():
                 return result

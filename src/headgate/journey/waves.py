@@ -63,7 +63,7 @@ class Journey:
 
     def build_bytes(self, build: int) -> int:
         """Return the bytes of the files that a build side scans."""
-        return sum(node.bytes for node in self._nodes[build].walk() if isinstance(node, Scan))
+        return self._nodes[build].scanned_bytes()
 
     def fed_bytes(self) -> int:
         """Return the bytes of the scans that filters may narrow."""

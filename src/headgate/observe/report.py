@@ -114,7 +114,6 @@ class QueryReport:
     joins: list[JoinReport] = field(default_factory=list)
     plan_ms: float = 0.0
     build_ms: float = 0.0
-    waited_ms: float = 0.0
     failures: list[str] = field(default_factory=list)
     note: str = ""
 

@@ -71,6 +71,14 @@ class Node:
         for child in self.children:
             yield from child.walk()
 
+    def scans(self) -> list[Scan]:
+        """Return the scans at or below this node."""
+        return [node for node in self.walk() if isinstance(node, Scan)]
+
+    def scanned_bytes(self) -> int:
+        """Return the bytes of the files that the scans at or below this node read."""
+        return sum(scan.bytes for scan in self.scans())
+
     def find_column(self, id: int) -> Column | None:
         """Return the output column with this expression id."""
         return next((column for column in self.output if column.id == id), None)

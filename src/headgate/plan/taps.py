@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from headgate.plan.nodes import Column, Filter, Join, Node, PlannedFilter, Project, Scan
 
-TAPPED_TYPES = frozenset({"tinyint", "smallint", "int", "bigint", "date", "timestamp"})
+# what a tap or a gate knows how to read: whole numbers, and what is one inside Spark
+WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "date", "timestamp"})
 
 
 def may_tap(planned: PlannedFilter, nodes: dict[int, Node], broadcast_bytes: int) -> bool:
@@ -21,22 +22,18 @@ def may_tap(planned: PlannedFilter, nodes: dict[int, Node], broadcast_bytes: int
     if not isinstance(join, Join) or join.type != "INNER" or planned.op != "=" or planned.build_once_only:
         return False
     column = nodes[planned.build].find_column(planned.build_column)
-    return column is not None and column.type in TAPPED_TYPES and bool(shuffle_keys(join, nodes[planned.build]))
+    return column is not None and column.type in WHOLE_NUMBERS and bool(shuffle_keys(join, nodes[planned.build]))
 
 
 def _is_one_stage(side: Node, broadcast_bytes: int) -> bool:
     """Whether Spark runs a side without a shuffle inside: scans, filters, and joins with something small."""
     for node in side.walk():
         if isinstance(node, Join):
-            if min(_bytes(node.left), _bytes(node.right)) > broadcast_bytes:
+            if min(node.left.scanned_bytes(), node.right.scanned_bytes()) > broadcast_bytes:
                 return False
         elif not isinstance(node, Filter | Project | Scan):
             return False
     return True
-
-
-def _bytes(node: Node) -> int:
-    return sum(scan.bytes for scan in node.walk() if isinstance(scan, Scan))
 
 
 def shuffle_keys(join: Join, side: Node) -> list[Column]:

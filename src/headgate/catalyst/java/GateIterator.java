@@ -11,21 +11,17 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
  *
  * A range holds the row groups whose middle lies in it, so the ranges of a split read each of its row groups once.
  */
-public class GateIterator extends scala.collection.AbstractIterator implements java.io.Closeable {
+public class GateIterator extends FileParts {
   /** Small enough that a filter which arrives is soon felt, large enough that opening a file again does not count. */
   private static final long RANGE = 32L << 20;
-  private final scala.Function1 reader;
-  private final PartitionedFile file;
   private final LateGate gate;
   private final LinkedList ranges = new LinkedList();
   private List groups;
   private long checked = 0L;
   private boolean opened = false;
-  private scala.collection.Iterator current = null;
 
   public GateIterator(scala.Function1 reader, PartitionedFile file, LateGate gate) {
-    this.reader = reader;
-    this.file = file;
+    super(reader, file);
     this.gate = gate;
     long end = file.start() + file.length();
     for (long at = file.start(); at < end; at += RANGE) ranges.add(new long[] {at, Math.min(at + RANGE, end)});
@@ -37,7 +33,7 @@ public class GateIterator extends scala.collection.AbstractIterator implements j
   }
 
   public boolean hasNext() {
-    while (current == null || !current.hasNext()) {
+    while (!hasMore()) {
       close();
       narrow();
       if (ranges.isEmpty()) {
@@ -50,7 +46,7 @@ public class GateIterator extends scala.collection.AbstractIterator implements j
       long[] range = (long[]) ranges.removeFirst();
       if (!opened) gate.noteOpened();
       opened = true;
-      current = (scala.collection.Iterator) reader.apply(part(range[0], range[1]));
+      open(range[0], range[1]);
     }
     return true;
   }
@@ -91,26 +87,6 @@ public class GateIterator extends scala.collection.AbstractIterator implements j
         last = new long[] {start, end};
         ranges.add(last);
       }
-    }
-  }
-
-  private PartitionedFile part(long start, long end) {
-    return new PartitionedFile(file.partitionValues(), file.filePath(), start, end - start, file.locations(),
-        file.modificationTime(), file.fileSize(), file.otherConstantMetadataColumnValues());
-  }
-
-  public Object next() {
-    if (!hasNext()) return scala.collection.Iterator$.MODULE$.empty().next();
-    return current.next();
-  }
-
-  public void close() {
-    scala.collection.Iterator open = current;
-    current = null;
-    try {
-      if (open instanceof java.io.Closeable) ((java.io.Closeable) open).close();
-    } catch (java.io.IOException failure) {
-      throw new RuntimeException(failure);
     }
   }
 }

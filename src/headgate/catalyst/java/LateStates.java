@@ -55,7 +55,4 @@ public class LateStates {
     LateState found = held == null ? null : (LateState) held.get();
     if (found != null) found.arrive(filter, json);
   }
-
-  public static void forget(String query) { states.remove(query); }
-
 }

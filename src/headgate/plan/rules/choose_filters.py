@@ -43,7 +43,7 @@ def _drop_unpromising(filters: dict[str, PlannedFilter], nodes: dict[int, Node],
     verdicts = {f.id: _judged(f, selective, nodes, context) for f in alive}
     kept = {name for name, reason in verdicts.items() if not reason}
     while True:
-        build_scans = {scan.id for name in kept for scan in _scans(nodes[filters[name].build])}
+        build_scans = {scan.id for name in kept for scan in nodes[filters[name].build].scans()}
         feeding = {
             f.id
             for f in filters.values()
@@ -74,7 +74,7 @@ def _tap_pays(planned: PlannedFilter, nodes: dict[int, Node], context: RuleConte
     build = nodes[planned.build]
     if not context.non_blocking or _is_small(build, context) or not may_tap(planned, nodes, context.broadcast_bytes):
         return False
-    return any(_consumer_is_worth_a_tap(to, _bytes(build), nodes, context) for to in planned.consumers)
+    return any(_consumer_is_worth_a_tap(to, build.scanned_bytes(), nodes, context) for to in planned.consumers)
 
 
 def _consumer_is_worth_a_tap(to: Consumer, build_bytes: int, nodes: dict[int, Node], context: RuleContext) -> bool:
@@ -95,14 +95,14 @@ def _selective_builds(alive: list[PlannedFilter], nodes: dict[int, Node], contex
         narrowed = {
             c.scan for f in alive if f.build in selective and _is_small(nodes[f.build], context) for c in f.consumers
         }
-        more = {f.build for f in alive if any(scan.id in narrowed for scan in _scans(nodes[f.build]))} - selective
+        more = {f.build for f in alive if any(scan.id in narrowed for scan in nodes[f.build].scans())} - selective
         selective |= more
         grown = bool(more)
     return selective
 
 
 def _is_small(build: Node, context: RuleContext) -> bool:
-    return _bytes(build) <= context.broadcast_bytes
+    return build.scanned_bytes() <= context.broadcast_bytes
 
 
 def _judged(planned: PlannedFilter, selective: set[int], nodes: dict[int, Node], context: RuleContext) -> str:
@@ -113,7 +113,7 @@ def _judged(planned: PlannedFilter, selective: set[int], nodes: dict[int, Node],
 
 
 def _consumer_verdict(consumer: Consumer, planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> str:
-    scan, build_bytes = nodes[consumer.scan], _bytes(nodes[planned.build])
+    scan, build_bytes = nodes[consumer.scan], nodes[planned.build].scanned_bytes()
     assert isinstance(scan, Scan)
     if scan.bytes < context.min_scan_bytes:
         return f"scan is small: {scan.bytes:,} bytes"
@@ -147,15 +147,7 @@ def _keep_one_direction(filters: dict[str, PlannedFilter], nodes: dict[int, Node
 
 
 def _rank(planned: PlannedFilter, nodes: dict[int, Node]) -> tuple[int, int]:
-    return _bytes(nodes[planned.build]), -_bytes(nodes[planned.probe])
-
-
-def _bytes(node: Node) -> int:
-    return sum(scan.bytes for scan in _scans(node))
-
-
-def _scans(node: Node) -> list[Scan]:
-    return [n for n in node.walk() if isinstance(n, Scan)]
+    return nodes[planned.build].scanned_bytes(), -nodes[planned.probe].scanned_bytes()
 
 
 def _may_select(build: Node) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headgate.plan.context import RuleContext
-from headgate.plan.nodes import Node, PlannedFilter, QueryPlan, Scan
+from headgate.plan.nodes import Node, PlannedFilter, QueryPlan
 
 
 def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
@@ -26,7 +26,7 @@ def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
         needs = {build: _needed(build, filters, nodes) & waiting for build in waiting}
         ready = {build for build in waiting if not needs[build]}
         if not ready:
-            costliest = max(_in_a_circle(needs), key=lambda build: (_bytes(nodes[build]), build))
+            costliest = max(_in_a_circle(needs), key=lambda build: (nodes[build].scanned_bytes(), build))
             _open_circle(filters, costliest, non_blocking=context.non_blocking)
             waiting.discard(costliest)
             continue
@@ -53,7 +53,7 @@ def _in_a_circle(needs: dict[int, set[int]]) -> set[int]:
 
 
 def _needed(build: int, filters: dict[str, PlannedFilter], nodes: dict[int, Node]) -> set[int]:
-    scans = {node.id for node in nodes[build].walk() if isinstance(node, Scan)}
+    scans = {scan.id for scan in nodes[build].scans()}
     return {
         planned.build
         for planned in filters.values()
@@ -67,7 +67,3 @@ def _open_circle(filters: dict[str, PlannedFilter], build: int, *, non_blocking:
         if planned.is_alive and planned.build == build:
             changed = replace(planned, non_blocking=True) if non_blocking else replace(planned, reason=why)
             filters[planned.id] = changed
-
-
-def _bytes(node: Node) -> int:
-    return sum(scan.bytes for scan in node.walk() if isinstance(scan, Scan))
