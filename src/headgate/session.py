@@ -24,6 +24,7 @@ from headgate.journey import Journey, LateFilters, Scans, ScanSpeed, Waiting, la
 from headgate.observe import QueryReport
 from headgate.plan import RuleContext, Strategy, plan_filters
 from headgate.plan.nodes import Node
+from headgate.stream import streaming_stories
 from headgate.tables import LayoutCache
 
 
@@ -170,6 +171,11 @@ class Gate:
         """The reports of the last queries, oldest first."""
         return [travelled.told() for travelled in self._travelled]
 
+    @property
+    def page_url(self) -> str:
+        """Where a browser on this machine finds the page of queries and streams; the address holds a secret token."""
+        return self._started_coordinator().page_url
+
     def forget(self) -> None:
         """Forget the queries of the past."""
         self._travelled.clear()
@@ -177,7 +183,7 @@ class Gate:
     def _started_coordinator(self) -> Coordinator:
         """The coordinator starts with the first filter that nobody waits for; if it is lost, another takes over."""
         if self._coordinator is None or not self._coordinator.is_running:
-            self._coordinator = Coordinator(self._bridge.driver_host()).start()
+            self._coordinator = Coordinator(self._bridge.driver_host(), streams=streaming_stories).start()
         return self._coordinator
 
     def _rewrite(self, query: Query) -> Any:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 import headgate
+from headgate.coordinator.openapi import DOCUMENT
 from tests.stream.operators import OPERATORS
 from tests.stream.random_programs import RandomProgram
 from tests.stream.streams import Pair, Row, micros, read_stream
@@ -147,6 +149,19 @@ def test_the_report_is_told_like_progress(gated: SparkSession, tmp_path: Path) -
     assert "12:01:19.999999Z" in str(report)
     assert "12:01:19.999999Z" in report._repr_html_()
     assert headgate.streaming_report("of no query").batches == []
+
+
+def test_the_page_has_the_report(gated: SparkSession, tmp_path: Path) -> None:
+    """The page asks the coordinator for all streams, in the form that its OpenAPI document names."""
+    report = same(gated, tmp_path, windowed, [*RISING, [(1, 9, 3.0)]]).report()
+    url, _, token = headgate.enable(gated).page_url.partition("/?token=")
+    answer = httpx.get(f"{url}/v1/streams", headers={"Authorization": f"Bearer {token}"})
+    assert {"query": report.query_id, "batches": report.to_dicts()} in answer.json()["streams"]
+    schemas = DOCUMENT["components"]["schemas"]
+    batch = report.to_dicts()[2]
+    assert set(batch) == set(schemas["Batch"]["properties"])
+    assert set(batch["sources"][0]) == set(schemas["Source"]["properties"])
+    assert httpx.get(f"{url}/v1/streams").status_code == 401
 
 
 def test_computed_event_times_are_filtered_above_their_projection(gated: SparkSession, tmp_path: Path) -> None:

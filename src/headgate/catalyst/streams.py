@@ -13,10 +13,17 @@ from headgate.catalyst.compiler import compiled
 
 def micro_batches(query_id: str) -> list[dict[str, Any]]:
     """Return what is remembered of a query's last micro-batches, oldest first; nothing where no Spark runs."""
+    return _told("read", query_id)
+
+
+def streaming_queries() -> list[str]:
+    """Return the ids of the streaming queries that something is remembered of, the latest last."""
+    return _told("queries")
+
+
+def _told(method: str, *arguments: str) -> list[Any]:
     context = SparkContext._active_spark_context
     if context is None:
         return []
-    told: list[dict[str, Any]] = msgspec.json.decode(
-        _handed_over(compiled(context).call("StreamGate", "read", query_id))
-    )
+    told: list[Any] = msgspec.json.decode(_handed_over(compiled(context).call("StreamGate", method, *arguments)))
     return told

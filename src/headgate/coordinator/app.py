@@ -5,7 +5,7 @@ GET     /v1/query/{q}/dynamicfilters                         what is newer than 
 PUT     /v1/query/{q}/dynamicfilters/{id}/partitions/{p}     a partial domain
 POST    /v1/query/{q}/events                                 what an executor received and removed
 DELETE  /v1/query/{q}                                        free everything
-GET     /   /v1/queries   /metrics   /openapi.json           for people and their tools
+GET     /   /v1/queries   /v1/streams   /metrics   /openapi.json     for people and their tools
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -36,6 +36,7 @@ from headgate.domain import TupleDomain, decode_binary, decode_json
 from headgate.errors import HeadgateError, InvalidFilter, NotRegistered
 
 T = TypeVar("T")
+Stories = Callable[[], list[dict[str, Any]]]
 WAIT_HEADER = "X-Headgate-Max-Wait"
 _VERSION, _WAIT = VERSION_HEADER.lower().encode(), WAIT_HEADER.lower().encode()
 BINARY = "application/x-headgate"
@@ -52,10 +53,16 @@ class Endpoints:
     """The calls of the protocol. Work that may take long is done on threads of the pool, not on the event loop."""
 
     def __init__(
-        self, registry: Registry, polls: Polls, pool: Executor, limits: ServerLimits, metrics: Callable[[], str]
+        self,
+        registry: Registry,
+        polls: Polls,
+        pool: Executor,
+        limits: ServerLimits,
+        metrics: Callable[[], str],
+        streams: Stories,
     ) -> None:
         self._registry, self._polls, self._pool = registry, polls, pool
-        self._limits, self._metrics = limits, metrics
+        self._limits, self._metrics, self._streams = limits, metrics, streams
 
     async def status(self, request: Request) -> Response:
         """State and version of a query."""
@@ -118,6 +125,10 @@ class Endpoints:
         """All queries, without values."""
         return _json({"queries": await self._in_pool(self._registry.stories)})
 
+    async def streams(self, _: Request) -> Response:
+        """What the last micro-batches of all streaming queries left unread."""
+        return _json({"streams": await self._in_pool(self._streams)})
+
     async def metrics(self, _: Request) -> Response:
         """The figures of the coordinator, for Prometheus."""
         return Response(await self._in_pool(self._metrics), media_type="text/plain; version=0.0.4")
@@ -144,6 +155,7 @@ def make_app(endpoints: Endpoints) -> ASGIApp:
         Route("/v1/query/{query}/events", endpoints.events, methods=["POST"]),
         Route("/v1/query/{query}", endpoints.delete, methods=["DELETE"]),
         Route("/v1/queries", endpoints.queries, methods=["GET"]),
+        Route("/v1/streams", endpoints.streams, methods=["GET"]),
         Route("/metrics", endpoints.metrics, methods=["GET"]),
         Route("/openapi.json", endpoints.openapi, methods=["GET"]),
         Route("/", endpoints.page, methods=["GET"]),

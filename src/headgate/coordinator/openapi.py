@@ -149,6 +149,29 @@ _SCHEMAS: dict[str, Any] = {
             "filters": {"type": "array", "items": _ref("FilterStory")},
         }
     ),
+    "Source": _object(
+        {
+            "description": {"type": "string"},
+            "eventTime": {"type": ["string", "null"]},
+            "cutOff": {"type": ["string", "null"], "description": "The largest event time that is late."},
+            **dict.fromkeys(("lateRows", "nullRows", "files", "filesSkipped", "rowGroups", "rowGroupsSkipped"), _COUNT),
+            "reason": {"type": "string", "description": "Why nothing was left out, if so."},
+        }
+    ),
+    "Batch": _object(
+        {
+            "batchId": _COUNT,
+            "watermark": {"type": "string"},
+            "generation": _COUNT | {"description": "Rises when the watermark does."},
+            "strict": {"type": "boolean"},
+            **dict.fromkeys(("lateRows", "nullRows", "files", "filesSkipped", "planMicros"), _COUNT),
+            "failure": {"type": "string"},
+            "sources": {"type": "array", "items": _ref("Source")},
+        },
+        description="One micro-batch, in the form of a streaming query's lastProgress.",
+    ),
+    "Stream": _object({"query": {"type": "string"}, "batches": {"type": "array", "items": _ref("Batch")}}),
+    "Streams": _object({"streams": {"type": "array", "items": _ref("Stream")}}),
     "Queries": _object({"queries": {"type": "array", "items": _ref("QueryStory")}}),
 }
 
@@ -253,6 +276,7 @@ DOCUMENT: dict[str, Any] = {
             "delete": _call("end", "End a query; who waits for it is woken.", {204: {}}, 404),
         },
         "/v1/queries": {"get": _call("queries", "All queries, without values.", {200: _body(_ref("Queries"))})},
+        "/v1/streams": {"get": _call("streams", "What streaming queries left unread.", {200: _body(_ref("Streams"))})},
         "/metrics": {
             "get": _call("metrics", "Figures for Prometheus.", {200: _body({"type": "string"}, "text/plain")})
         },

@@ -19,7 +19,7 @@ from types import TracebackType
 import uvicorn
 
 from headgate.config import Settings
-from headgate.coordinator.app import Endpoints, make_app
+from headgate.coordinator.app import Endpoints, Stories, make_app
 from headgate.coordinator.connections import Connections
 from headgate.coordinator.guard import Guard, ServerLimits
 from headgate.coordinator.metrics import render_metrics
@@ -37,7 +37,7 @@ class Coordinator:
     """The coordinator of one session: a registry, and HTTP before it.
 
     ``host`` is the driver's own address. The server listens there and nowhere else: on loopback when that is where the
-    driver is, and never on all addresses of the machine.
+    driver is, and never on all addresses of the machine. ``streams`` tells the page of streaming queries.
 
     >>> with Coordinator() as coordinator:
     ...     coordinator.registry.register("q1")
@@ -52,11 +52,13 @@ class Coordinator:
         *,
         port: int = 0,
         limits: ServerLimits | None = None,
+        streams: Stories = list,
     ) -> None:
         settings = settings or Settings()
         self.token = secrets.token_urlsafe(32)
         self.registry = Registry(_filter_limits(settings), settings.memory_limit)
         self._host, self._port, self._limits = host, port, limits or ServerLimits()
+        self._streams = streams
         self._socket: socket.socket | None = None
         self._running: _Running | None = None
 
@@ -92,7 +94,7 @@ class Coordinator:
         """Listen and serve; returns when requests are answered. Starting twice changes nothing."""
         if self._running is None:
             listening = _listen(self._host, self._port)
-            running = _Running(self.registry, self.token, self._limits, listening)
+            running = _Running(self.registry, self.token, self._limits, listening, self._streams)
             running.start()
             self._socket, self._running = listening, running
         return self
@@ -114,13 +116,15 @@ class Coordinator:
 class _Running:
     """A server while it runs: its loop, its thread, its polls and its connections."""
 
-    def __init__(self, registry: Registry, token: str, limits: ServerLimits, listening: socket.socket) -> None:
+    def __init__(
+        self, registry: Registry, token: str, limits: ServerLimits, listening: socket.socket, streams: Stories
+    ) -> None:
         self._registry, self._limits, self._socket = registry, limits, listening
         self._loop = _new_loop()
         self._pool = ThreadPoolExecutor(_THREADS, "headgate-coordinator-work")
         self.connections = Connections(limits.head_seconds, limits.write_seconds)
         self.polls = Polls(registry, self._loop, self._pool, self.connections)
-        endpoints = Endpoints(registry, self.polls, self._pool, limits, self._metrics)
+        endpoints = Endpoints(registry, self.polls, self._pool, limits, self._metrics, streams)
         self._guard = Guard(make_app(endpoints), token)
         self._ready = Event()
         self._server = _Server(self._config(), self._ready.set)

@@ -4,7 +4,14 @@ In an enabled session this happens by itself in each micro-batch, and `streaming
 `WatermarkFilter` is the same idea for people who read Arrow batches themselves.
 """
 
-from headgate.stream.report import BatchReport, SourceReport, StreamingReport, streaming_report
+from headgate.stream.report import BatchReport, SourceReport, StreamingReport, streaming_report, streaming_stories
 from headgate.stream.watermark import WatermarkFilter
 
-__all__ = ["BatchReport", "SourceReport", "StreamingReport", "WatermarkFilter", "streaming_report"]
+__all__ = [
+    "BatchReport",
+    "SourceReport",
+    "StreamingReport",
+    "WatermarkFilter",
+    "streaming_report",
+    "streaming_stories",
+]

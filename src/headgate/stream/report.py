@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from headgate.catalyst.streams import micro_batches
+from headgate.catalyst.streams import micro_batches, streaming_queries
 
 _START = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -131,6 +131,11 @@ def streaming_report(query: Any) -> StreamingReport:
     """
     query_id = query if isinstance(query, str) else str(query.id)
     return StreamingReport(query_id, [_batch(told) for told in micro_batches(query_id)])
+
+
+def streaming_stories() -> list[dict[str, Any]]:
+    """Return the reports of all streaming queries that are remembered, as the page asks for them."""
+    return [{"query": name, "batches": streaming_report(name).to_dicts()} for name in streaming_queries()]
 
 
 def _batch(told: dict[str, Any]) -> BatchReport:

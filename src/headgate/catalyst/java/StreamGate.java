@@ -79,6 +79,13 @@ public class StreamGate {
     }
   }
 
+  /** The queries that are remembered, the latest last, as JSON. */
+  public static String queries() throws Exception {
+    synchronized (QUERY_LOGS) {
+      return Handover.of(MAPPER.writeValueAsBytes(QUERY_LOGS.keySet()));
+    }
+  }
+
   /** The last micro-batches of a query, oldest first, as JSON. */
   public static String read(String queryId) throws Exception {
     List told = new ArrayList();
