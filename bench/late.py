@@ -42,10 +42,14 @@ OPEN_GATE = """select count(*), sum(ss_net_paid), sum(ss_ext_sales_price), avg(s
   sum(ss_quantity), sum(ss_coupon_amt) from store_sales
   join (select d_date_sk from date_dim where d_year between 1900 and 2100) on ss_sold_date_sk = d_date_sk"""
 SLOW_BUILD = """select d, n, count(*), sum(ss_net_paid), sum(ss_ext_sales_price), avg(ss_list_price),
-  max(ss_net_profit), sum(ss_quantity), sum(ss_coupon_amt), count(distinct ss_customer_sk) from store_sales
+  max(ss_net_profit), sum(ss_quantity), sum(ss_coupon_amt), sum(ss_wholesale_cost), sum(ss_sales_price),
+  sum(ss_ext_tax), sum(ss_ext_discount_amt), sum(ss_ext_wholesale_cost), sum(ss_ext_list_price),
+  sum(ss_net_paid_inc_tax),
+  count(distinct ss_customer_sk), count(distinct ss_ticket_number) from store_sales
   join (select cs_sold_date_sk d, count(*) n from catalog_sales
-        where length(sha2(concat(cs_order_number, '/', cs_item_sk), 512)) = 128 and pmod(cs_sold_date_sk, 1000) = 7
-        group by cs_sold_date_sk) on ss_sold_date_sk = d
+        where length(sha2(concat(cs_order_number, '/', cs_item_sk), 512)) = 128
+        group by cs_sold_date_sk having pmod(bit_xor(xxhash64(cs_order_number, cs_item_sk)), 500) = 7)
+  on ss_sold_date_sk = d
   group by d, n order by d"""
 
 

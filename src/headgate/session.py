@@ -98,6 +98,7 @@ class Traveller:
                 return None
             for request, result in zip(wave, results, strict=True):
                 self._speed.learn(journey.build_bytes(request.node), result.millis / 1000)
+        journey.go_beside()
         if not (awaited := late_filters(journey)):
             if left[0] is not None:  # no scan could use what it still brings
                 left[0].cancel()

@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headgate import QueryReport
+from headgate.journey.late import LateFilters
 from tests.batch.differential import Check, same_rows
 from tests.batch.tables import write_fact, write_rows
 
@@ -81,3 +82,15 @@ def check(spark: SparkSession, star: Path) -> Check:
         return same_rows(spark, lambda: spark.sql(query), **options)
 
     return compared
+
+
+@pytest.fixture
+def come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Late filters are published before the query's first task: the query is planned with gates, which are closed."""
+    start = LateFilters.start
+
+    def start_and_finish(self: LateFilters, *arguments: Any) -> None:
+        start(self, *arguments)
+        self.join(60.0)
+
+    monkeypatch.setattr(LateFilters, "start", start_and_finish)

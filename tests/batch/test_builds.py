@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -259,7 +260,17 @@ def test_a_jdbc_build_side_has_no_filter(spark: SparkSession, star: Path) -> Non
     assert_unfiltered(report, "build side reads JDBC: not stable")
 
 
-def test_an_unstable_subquery_in_a_build_side(spark: SparkSession, star: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("broadcast", "options", "why"),
+    [
+        ("-1", {}, "rows are too many to keep"),
+        ("10MB", {"max_wait": "0s", "non_blocking": True}, "the query did not wait for its rows"),
+    ],
+    ids=["too large", "late"],
+)
+def test_an_unstable_subquery_in_a_build_side(
+    spark: SparkSession, star: Path, tmp_path: Path, come_first: None, broadcast: str, options: dict[str, Any], why: str
+) -> None:
     """A scalar subquery over an RDD makes the build side that uses it as unstable as the RDD is."""
     counter = tmp_path / "runs"
     counter.write_text("")
@@ -276,10 +287,11 @@ def test_an_unstable_subquery_in_a_build_side(spark: SparkSession, star: Path, t
             m=moving,
         )
 
-    with settings(spark, spark_sql_autoBroadcastJoinThreshold="-1"), enabled(spark):
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold=broadcast), enabled(spark, **options):
         assert query().count() == 5
         report = headgate.report(spark)
     assert_unfiltered(report, "build side may differ when run twice")
+    assert any(told.reason.endswith(why) for told in report.filters)
 
 
 def test_an_unstable_subquery_that_runs_once(spark: SparkSession, star: Path, tmp_path: Path) -> None:

@@ -30,18 +30,6 @@ def late_filter(report: QueryReport, column: str) -> FilterReport:
     return found[0]
 
 
-@pytest.fixture
-def come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Late filters are published before the query's first task: the query is planned with gates, which are closed."""
-    start = LateFilters.start
-
-    def start_and_finish(self: LateFilters, *arguments: Any) -> None:
-        start(self, *arguments)
-        self.join(60.0)
-
-    monkeypatch.setattr(LateFilters, "start", start_and_finish)
-
-
 @contextmanager
 def held_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
     """Park whoever takes in late builds until the event is set."""

@@ -51,13 +51,14 @@ class Journey:
         """Yield the builds of each wave; each wave sees what the waves before it have found."""
         alive = [planned for planned in self._plan.filters if planned.is_alive and not planned.non_blocking]
         for wave in sorted({planned.wave for planned in alive}):
-            here = [planned for planned in alive if planned.wave == wave]
-            yield [self._request(build, here) for build in sorted({planned.build for planned in here})]
+            here = [planned for planned in alive if planned.wave == wave and planned.build not in self._failed]
+            if here:
+                yield [self._request(build, here) for build in sorted({planned.build for planned in here})]
 
     def waves_beside(self) -> Iterator[list[BuildRequest]]:
         """Yield the builds that nobody waits for, the cheapest first, each when the ones before it are done."""
         beside = [planned for planned in self._plan.filters if planned.is_alive and planned.non_blocking]
-        here = [planned for planned in beside if not planned.tapped]
+        here = [planned for planned in beside if not planned.tapped and planned.build not in self._failed]
         for build in sorted({planned.build for planned in here}, key=lambda node: (self.build_bytes(node), node)):
             yield [self._request(build, here)]
 
@@ -88,6 +89,8 @@ class Journey:
     def take_in(self, requests: Sequence[BuildRequest], results: Sequence[BuildResult]) -> None:
         """Publish the domains of the builds of one wave."""
         for request, result in zip(requests, results, strict=True):
+            if request.node in self._failed:
+                continue
             filters = [f for f in self._plan.filters if f.is_alive and f.build == request.node]
             if result.error:
                 self._failed[request.node] = f"build side failed: {result.error.splitlines()[0][:200]}"
@@ -183,6 +186,14 @@ class Journey:
         return all(fed & {below.id for below in node.walk()} for node in pruned)
 
     # --- filters that come late ---------------------------------------------------------------------------------
+
+    def go_beside(self) -> None:
+        """From here on the query runs its build sides itself, besides the builds: give up those that may differ."""
+        for planned in self.awaited():
+            if planned.build_once_only:
+                self._failed[planned.build] = (
+                    "build side may differ when run twice, and the query did not wait for its rows"
+                )
 
     def awaited(self) -> list[PlannedFilter]:
         """Return the filters whose builds are not done."""

@@ -5,7 +5,10 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import org.apache.spark.SparkContext;
+import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -22,9 +25,12 @@ public class BuildRun implements Runnable {
   private final JsonNode request;
   private final JsonNode limits;
   private final String tag;
+  private final CountDownLatch submitted;
 
-  public BuildRun(QueryContext context, JsonNode request, JsonNode limits, String tag) {
+  /** Counts ``submitted`` down when its job is in Spark's queue, or when there will be none. */
+  public BuildRun(QueryContext context, JsonNode request, JsonNode limits, String tag, CountDownLatch submitted) {
     this.tag = tag;
+    this.submitted = submitted;
     this.context = context;
     this.request = request;
     this.limits = limits;
@@ -53,6 +59,7 @@ public class BuildRun implements Runnable {
       build.error = failure.toString();
       if (isCancellation(failure)) context.cancelled = failure;
     }
+    submitted.countDown();
     build.millis = (System.nanoTime() - started) / 1000000L;
   }
 
@@ -72,9 +79,22 @@ public class BuildRun implements Runnable {
       parts = new ArrayList();
       parts.add(task.collect(rows));
     } else {
-      parts = physical.execute().toJavaRDD().mapPartitions(task).collect();
+      parts = collected(physical.execute().toJavaRDD().mapPartitions(task).collectAsync());
     }
     merge(parts, columns.length, rowBytes);
+  }
+
+  private List collected(JavaFutureAction job) throws Exception {
+    submitted.countDown();
+    try {
+      return (List) job.get();
+    } catch (InterruptedException interrupted) {
+      job.cancel(true);
+      throw interrupted;
+    } catch (ExecutionException failure) {
+      if (failure.getCause() instanceof Exception) throw (Exception) failure.getCause();
+      throw failure;
+    }
   }
 
   private void merge(List parts, int columns, long rowBytes) {

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Runs several build sides side by side, each in a thread of its own with the query's job group and properties.
@@ -12,6 +14,8 @@ import java.io.DataOutputStream;
  */
 public class Builds {
   private static final ObjectMapper MAPPER = new ObjectMapper();
+  /** Spark serves jobs in the order in which they come: a build behind the scan that it should narrow would be in vain. */
+  private static final long HEAD_START_MILLIS = 1000L;
   private final QueryContext context;
   private final BuildRun[] runs;
   private final Thread[] threads;
@@ -23,12 +27,18 @@ public class Builds {
     JsonNode wanted = Json.field(request, "builds");
     runs = new BuildRun[wanted.size()];
     threads = new Thread[runs.length];
+    CountDownLatch submitted = new CountDownLatch(runs.length);
     for (int i = 0; i < runs.length; i++) {
-      runs[i] = new BuildRun(context, Json.item(wanted, i), Json.field(request, "limits"), tag);
+      runs[i] = new BuildRun(context, Json.item(wanted, i), Json.field(request, "limits"), tag, submitted);
       threads[i] = new Thread(runs[i], "headgate-build-" + i);
       threads[i].setDaemon(true);
       threads[i].setContextClassLoader(Thread.currentThread().getContextClassLoader());
       threads[i].start();
+    }
+    try {
+      submitted.await(HEAD_START_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();  // await() sees it, and ends the builds
     }
   }
 

@@ -24,7 +24,7 @@ public class Repeatable {
 
   /** A sum of floats depends on the order of its rows, and so do first, last and the lists. */
   private static boolean exact(AggregateFunction f) {
-    if (f instanceof Count || f instanceof Min || f instanceof Max) return true;
+    if (f instanceof Count || f instanceof Min || f instanceof Max || f instanceof BitAggregate) return true;
     if (!(f instanceof Sum || f instanceof Average)) return false;
     DataType input = ((Expression) f.children().head()).dataType();
     return !(input instanceof DoubleType) && !(input instanceof FloatType);
