@@ -27,6 +27,7 @@ from headgate.bench.data import tables as make_tables
 from headgate.bench.queries import folder_queries, original_queries, suite_queries
 from headgate.bench.results import Run, into_document, to_markdown, write
 from headgate.bench.runner import QueryResult, run_suite, spark_over
+from headgate.bench.unfinished import Unfinished
 from headgate.errors import BadInput, HeadgateError
 from headgate.observe.report import QueryReport, readable_bytes
 
@@ -79,6 +80,7 @@ def _suite_command(suite: str) -> Callable[..., None]:
         rounds: Annotated[int, typer.Option(help="How many timed rounds after one to warm up.")] = 3,
         only: Annotated[str, typer.Option(help="Some queries only, such as q03,q05.")] = "",
         anchors: Annotated[bool, typer.Option(help="Also time the anchors that are installed.")] = False,
+        resume: Annotated[bool, typer.Option(help="Go on with the same run if it was stopped.")] = False,
         document: Annotated[Path | None, typer.Option(help="A Markdown document to put the table into.")] = None,
         home: Annotated[Path, typer.Option(help="Where tables and results are kept.")] = DEFAULT_HOME,
         debug: Annotated[bool, typer.Option(help="Show the whole trace of an error.")] = False,
@@ -90,7 +92,7 @@ def _suite_command(suite: str) -> Callable[..., None]:
             text += f"{f' --only {only}' if only else ''}{' --anchors' if anchors else ''}"
             title = f"{suite.upper()} scale {scale:g}, {layout}"
             measured = suite if anchors else ""
-            run = _run_bench(title, text, folder, queries, rounds, home, measured=measured)
+            run = _run_bench(title, text, folder, queries, rounds, home, measured=measured, resume=resume)
             if document is not None:
                 into_document(document, f"{suite}-{scale:g}-{layout}", to_markdown(run))
             _refuse_differences(run)
@@ -129,24 +131,36 @@ def _chosen(queries: dict[str, str], only: str) -> dict[str, str]:
 
 
 def _run_bench(
-    title: str, command: str, folder: Path, queries: dict[str, str], rounds: int, home: Path, measured: str = ""
+    title: str,
+    command: str,
+    folder: Path,
+    queries: dict[str, str],
+    rounds: int,
+    home: Path,
+    *,
+    measured: str = "",
+    resume: bool = False,
 ) -> Run:
     """Run the queries and write what was found; a suite that is ``measured`` also meets its anchors."""
-    console = Console()
+    console, results = Console(), home / "results" / title.lower().replace(" ", "-").replace(",", "")
+    unfinished = Unfinished(results, command, resume=resume)
+    done = {result.name for result in unfinished.results}
+    queries = {name: text for name, text in queries.items() if name not in done}
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     with spark_over(folder) as spark, Progress(console=console, transient=True) as progress:
         task = progress.add_task("queries", total=len(queries))
         others = find_anchors(spark, folder, measured, original_queries(measured)) if measured else []
 
         def advance(result: QueryResult) -> None:
+            unfinished.add(result)
             progress.advance(task)
             if not console.is_terminal:  # a log has no bar that moves
                 console.print(f"{result.name}  off {result.off:.2f} s  on {result.on:.2f} s  {result.differs}")
 
-        results = run_suite(spark, queries, rounds, advance, anchors=others)
-    run = Run(title, command, results, rounds)
+        run_suite(spark, queries, rounds, advance, anchors=others)
+    run = Run(title, command, unfinished.finish(), rounds)
     console.print("\n".join(run.summary()))
-    for path in write(run, home / "results" / title.lower().replace(" ", "-").replace(",", "")):
+    for path in write(run, results):
         console.print(f"wrote {path}")
     return run
 
