@@ -282,7 +282,7 @@ class Journey:
             report.state = "late"
             return report
         if planned.is_alive:
-            report.reason = self._failed.get(planned.build, "only reported: spark.headgate.strategy=never")
+            report.reason = self._failed.get(planned.build) or self._why_not_built(planned)
         if (collected := self._collected.get(planned.id)) is not None:
             domain = collected.domain
             report.kind = _kind(domain)
@@ -293,6 +293,13 @@ class Journey:
             report.state = "applied" if report.applied_to else "collected"
             report.reason = "" if report.applied_to else collected.reason or "its scan is in a build side that ran once"
         return report
+
+    def _why_not_built(self, planned: PlannedFilter) -> str:
+        if self._settings.strategy == "never":
+            return "only reported: spark.headgate.strategy=never"
+        columns = [self._scans.nodes[to.scan].find_column(to.column) for to in planned.consumers]
+        types = ", ".join(dict.fromkeys(column.type for column in columns if column is not None))
+        return f"the query did not wait for it, and its scans cannot be filtered late by a column of type {types}"
 
     def _probe_column(self, planned: PlannedFilter) -> str:
         if planned.consumers:
