@@ -334,3 +334,21 @@ def test_the_order_of_joins_is_not_changed(spark: SparkSession, star: Path, come
             assert gate.report().filters
     assert len(plain) == 3
     assert found == (plain if wait == "0s" else plain[:1])
+
+
+def test_builds_are_submitted_before_the_query(spark: SparkSession, star: Path) -> None:
+    """Spark serves jobs in their order: a build behind the scan that it should narrow would come too late."""
+    store = spark.sparkContext._jsc.sc().statusStore()
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold="-1"), enabled(spark, max_wait="0s", non_blocking=True):
+        query = spark.sql(QUERY.replace("select * from dim", "select distinct * from dim"))  # which is not tapped
+        before = {job.jobId() for job in listed(store.jobsList(None))}
+        query.collect()
+        jobs = [job for job in listed(store.jobsList(None)) if job.jobId() not in before]
+    first = min(jobs, key=lambda job: job.jobId())
+    assert len(jobs) > 1
+    assert first.description().get() == "headgate: build side of a dynamic filter"
+
+
+def listed(sequence: Any) -> list[Any]:
+    """Return the items of a Scala sequence."""
+    return [sequence.apply(i) for i in range(sequence.size())]
