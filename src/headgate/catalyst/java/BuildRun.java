@@ -26,6 +26,8 @@ public class BuildRun implements Runnable {
   private final JsonNode limits;
   private final String tag;
   private final CountDownLatch submitted;
+  /** Headgate itself ends the build, since nobody needs it: that is not the user's wish to end the query. */
+  public volatile boolean givenUp = false;
 
   /** Counts ``submitted`` down when its job is in Spark's queue, or when there will be none. */
   public BuildRun(QueryContext context, JsonNode request, JsonNode limits, String tag, CountDownLatch submitted) {
@@ -57,7 +59,7 @@ public class BuildRun implements Runnable {
       build.rows = null;
       build.partials.clear();
       build.error = failure.toString();
-      if (isCancellation(failure)) context.cancelled = failure;
+      if (!givenUp && isCancellation(failure)) context.cancelled = failure;
     }
     submitted.countDown();
     build.millis = (System.nanoTime() - started) / 1000000L;

@@ -43,7 +43,10 @@ public class Builds {
   }
 
   /** Ends the jobs of these builds, and of nothing else. */
-  public void cancel() { context.session.sparkContext().cancelJobsWithTag(tag); }
+  public void cancel() {
+    for (int i = 0; i < runs.length; i++) runs[i].givenUp = true;
+    context.session.sparkContext().cancelJobsWithTag(tag);
+  }
 
   /** Waits at most so long; hands over what the builds gave, or null when they still run. */
   public String await(long millis) throws Exception {
