@@ -2,7 +2,7 @@
 
 An anchor that is not installed is left out; a query that an anchor cannot run is named with its reason. Anchors run
 over the same files as Spark, after Spark's own runs of the query; those that are Spark themselves leave out what takes
-Spark more than ten seconds. DuckDB and DataFusion get as much memory as is left beside Spark, and may spill.
+Spark more than ten seconds. DuckDB and DataFusion get 6 GB each beside Spark, and may spill.
 """
 
 from __future__ import annotations
