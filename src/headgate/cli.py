@@ -90,11 +90,12 @@ def _suite_command(suite: str) -> Callable[..., None]:
             queries = _chosen(suite_queries(suite), only)
             text = f"headgate bench {suite} --scale {scale:g} --layout {layout} --rounds {rounds}"
             text += f"{f' --only {only}' if only else ''}{' --anchors' if anchors else ''}"
-            title = f"{suite.upper()} scale {scale:g}, {layout}"
+            some = only.replace(",", " ").split()  # such a run must not write over the results of the whole suite
+            title = f"{suite.upper()} scale {scale:g}, {layout}{', ' if some else ''}{' '.join(some)}"
             measured = suite if anchors else ""
             run = _run_bench(title, text, folder, queries, rounds, home, measured=measured, resume=resume)
             if document is not None:
-                into_document(document, f"{suite}-{scale:g}-{layout}", to_markdown(run))
+                into_document(document, "-".join([suite, f"{scale:g}", layout, *some]), to_markdown(run))
             _refuse_differences(run)
 
     command.__doc__ = f"Make the tables of {suite.upper()}, run all its queries off and on, and write the results."

@@ -103,13 +103,21 @@ def to_json(run: Run) -> bytes:
 
 def to_markdown(run: Run) -> str:
     """Return the run as Markdown: where it ran, its summary, and a table of all queries."""
-    lines = [f"## {run.title}", "", f"`{run.command}`, median of {run.rounds} interleaved rounds", ""]
+    rounds = f"medians of {run.rounds} interleaved round{'s' if run.rounds > 1 else ''}, or of more as the table says"
+    lines = [f"## {run.title}", "", f"`{run.command}`, {rounds}", ""]
     lines += [f"{machine()}; {dt.datetime.now(dt.UTC).date().isoformat()}", "", *run.summary(), ""]
-    heads = ["query", "off s", "on s", "off/on", "MB off", "MB on", "files", "filters", "plan ms", "build ms"]
+    heads = ["query", "rounds", "off s", "on s", "off/on", "MB off", "MB on", "files", "filters", "plan ms", "build ms"]
     lines += [_row([*heads, *(f"{name} s" for name in run.anchors)]), "|---" * (len(heads) + len(run.anchors)) + "|"]
     for r in sorted(run.results, key=lambda r: r.name):
         files = f"{r.files_read} of {r.files_total}" if r.files_total else ""
-        cells = [r.name, f"{r.off:.2f}", f"{r.on:.2f}", f"{r.times_faster:.2f}", f"{r.off_bytes / 1e6:,.0f}"]
+        cells = [
+            r.name,
+            str(len(r.rounds["on"])),
+            f"{r.off:.2f}",
+            f"{r.on:.2f}",
+            f"{r.times_faster:.2f}",
+            f"{r.off_bytes / 1e6:,.0f}",
+        ]
         cells += [f"{r.on_bytes / 1e6:,.0f}", files, f"{r.filters}", f"{r.plan_ms:.0f}", f"{r.build_ms:.0f}"]
         cells += [f"{r.anchors[name]:.2f}" if name in r.anchors else "" for name in run.anchors]
         lines.append(_row(cells))

@@ -20,9 +20,9 @@ from headgate.catalyst.bridge import bytes_read
 from headgate.observe import QueryReport, explain_text
 from headgate.session import Gate
 
-SHORT_SECONDS = 2.0
 LONG_SECONDS = 10.0
 ENOUGH_SECONDS = 60.0
+NEAR, NEAR_ROUNDS, NEAR_SECONDS = 1.25, 5, 30.0
 
 
 @dataclass(slots=True)
@@ -52,6 +52,20 @@ class QueryResult:
     def times_faster(self) -> float:
         """Seconds off over seconds on."""
         return self.off / self.on if self.on else 1.0
+
+    def needs_another(self, rounds: int, seconds: float) -> bool:
+        """Whether one more round is due, of ``rounds`` asked for, after the query has taken ``seconds`` in all.
+
+        What is slow needs fewer: after `ENOUGH_SECONDS` a query is not run again. What is near needs more: while off
+        and on are within `NEAR` of each other, either way, noise decides which of them wins, so there are up to
+        `NEAR_ROUNDS` as long as the query has not taken `NEAR_SECONDS`.
+        """
+        done = len(self.rounds["off"])
+        if done < rounds:
+            return not done or seconds < ENOUGH_SECONDS
+        if not rounds or done >= NEAR_ROUNDS or seconds >= NEAR_SECONDS:
+            return False
+        return 1 / NEAR < statistics.median(self.rounds["off"]) / statistics.median(self.rounds["on"]) < NEAR
 
 
 Advance = Callable[[QueryResult], None]
@@ -108,9 +122,7 @@ def run_suite(
 def run_query(spark: Any, gate: Gate, name: str, text: str, rounds: int) -> QueryResult:
     """Run one query off and on, compare its rows, and time it over some rounds; a round of none only compares.
 
-    What is slow needs less care: a query of `LONG_SECONDS` or more needs no run to warm up, so its first run counts as
-    a round; and one whose rounds have taken `ENOUGH_SECONDS` is not run again. What is fast needs more: below
-    `SHORT_SECONDS` there are twice as many rounds.
+    A query of `LONG_SECONDS` or more needs no run to warm up, so its first run counts as a round.
     """
     result, began = QueryResult(name), time.perf_counter()
     try:
@@ -118,17 +130,13 @@ def run_query(spark: Any, gate: Gate, name: str, text: str, rounds: int) -> Quer
     except Exception as error:  # noqa: BLE001 - a query that Spark alone cannot run is listed with its reason
         result.failed = " ".join(str(error).split(" SQLSTATE")[0].split())[:200]
         return result
-    if seconds < SHORT_SECONDS:
-        rounds *= 2
     if rounds and seconds >= LONG_SECONDS:
         result.is_warm = True
         result.rounds["off"].append(seconds)
     found, report = _filtered(spark, gate, text, result)
     result.rows, result.differs = len(expected), difference(expected, found)
-    for number in range(len(result.rounds["off"]), rounds):
-        if number and time.perf_counter() - began > ENOUGH_SECONDS:
-            break
-        for variant in ("on", "off") if number % 2 else ("off", "on"):
+    while result.needs_another(rounds, time.perf_counter() - began):
+        for variant in ("on", "off") if len(result.rounds["off"]) % 2 else ("off", "on"):
             if variant == "on":
                 _, report = _filtered(spark, gate, text, result)
             else:
