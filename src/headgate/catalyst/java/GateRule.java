@@ -24,11 +24,13 @@ public class GateRule extends Rule {
   private final ThreadLocal paused = new ThreadLocal();
   private final QueryEnds ends = new QueryEnds();
   private final Taps taps = new Taps();
+  private final EvenTasks even;
 
   public GateRule(SparkSession session, scala.Function1 rewrite) {
     super();
     this.session = session;
     this.rewrite = rewrite;
+    this.even = new EvenTasks(session);
     session.listenerManager().register(ends);
     session.sparkContext().addSparkListener(taps);
   }
@@ -41,7 +43,7 @@ public class GateRule extends Rule {
     seen++;
     if (logical.isStreaming()) return enabled() ? streaming(logical) : plan;
     if (!logical.containsPattern(TreePattern$.MODULE$.JOIN()) || !enabled()) return plan;
-    QueryContext context = new QueryContext(session, logical, taps);
+    QueryContext context = new QueryContext(session, logical, taps, even);
     TreeNode result = plan;
     try {
       Object rewritten = rewrite.apply(context);
@@ -97,5 +99,5 @@ public class GateRule extends Rule {
   public long seen() { return seen; }
   public long failures() { return failures; }
   public String lastFailure() { return lastFailure; }
-  public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps); }
+  public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps, even); }
 }

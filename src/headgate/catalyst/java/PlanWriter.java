@@ -121,16 +121,18 @@ public class PlanWriter {
     HadoopFsRelation files = listing.relation;
     HashMap ranges = new HashMap();
     FileIndex location = files.location();
+    org.apache.spark.sql.SparkSession session = files.sparkSession();
     if (keep != null && !keep.isNull()) {
       HashSet kept = new HashSet();
-      long bytes = keptFiles(listing, keep, kept) + keptRanges(listing, rowGroups, ranges);
-      location = new PrunedFileIndex(files.location(), kept, Math.max(bytes, 0L));
+      long whole = keptFiles(listing, keep, kept);
+      location = new PrunedFileIndex(files.location(), kept, Math.max(whole + keptRanges(listing, rowGroups, ranges), 0L));
+      session = context.even.of(session, whole);
     }
     FileFormat format = files.fileFormat();
     if (late != null) format = new GatedParquet(ranges, context.late, gateFilters(plan, files, late), context.lateCounts);
     else if (!ranges.isEmpty()) format = new PrunedParquet(ranges);
     HadoopFsRelation pruned = new HadoopFsRelation(location, files.partitionSchema(), files.dataSchema(), files.bucketSpec(),
-        format, files.options(), files.sparkSession());
+        format, files.options(), session);
     LogicalRelation result = new LogicalRelation(pruned, plan.output(), plan.catalogTable(), plan.isStreaming(), plan.stream());
     result.copyTagsFrom(plan);
     return result;

@@ -20,13 +20,15 @@ public class QueryContext {
   public final List builds = new ArrayList();
   public volatile Throwable cancelled;
   public final Taps taps;
+  public final EvenTasks even;
   public final Map tapped = new HashMap();
   public LateSource late;
   public LateCounts lateCounts;
 
-  public QueryContext(SparkSession session, LogicalPlan plan, Taps taps) {
+  public QueryContext(SparkSession session, LogicalPlan plan, Taps taps, EvenTasks even) {
     this.session = session;
     this.taps = taps;
+    this.even = even;
     this.plan = plan;
     this.localProperties = session.sparkContext().getLocalProperties();
   }
