@@ -36,7 +36,7 @@ def _node(raw: dict[str, Any]) -> Node:
                 partition_columns=frozenset(raw.get("partitionColumns", ())),
             )
         case "join":
-            return nodes.Join(**common, type=raw["type"], conjuncts=_conjuncts(raw))
+            return nodes.Join(**common, type=raw["type"], conjuncts=_conjuncts(raw), smaller_bytes=raw["smaller"])
         case "filter":
             return nodes.Filter(**common, conjuncts=_conjuncts(raw))
         case "project":

@@ -55,6 +55,17 @@ class Scans:
         """Return what is left of a scan under these domains."""
         return prune_scan(domains, self.layout(scan), self._levels)
 
+    def rows(self, scan: int) -> int | None:
+        """Return about how many rows the files of a scan hold, or None where some do not say."""
+        if self.nodes[scan].source != "parquet":
+            return None
+        files = self.layout(scan).files
+        sample = _sampled(len(files))
+        counts = self.layout(scan).statistics(sample, []).rows
+        if not counts or None in counts:
+            return None
+        return sum(count for count in counts if count is not None) * len(files) // len(sample)
+
     def can_gate(self, scan: int) -> bool:
         """Whether late filters can be applied to a scan: its files must be known, and its columns found by name."""
         return self._by_name and bool(self.layout(scan).files)

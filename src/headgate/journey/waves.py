@@ -149,7 +149,8 @@ class Journey:
         names = {column.id: column.name for column in self._scans.nodes[scan].output}
         verdict = self._scans.prune(scan, {names[column]: domain for column, domain in columns.items()})
         shuffled = {consumer.column for c, consumer in found if consumer.shuffles or not c.build.has_rows}
-        predicates = self._predicates(columns, verdict, shuffled, exact=exact)
+        by_rows = {to.column for c, to in found if to.by_rows and self._keeps_few(c, to)}
+        predicates = self._predicates(columns, verdict, shuffled, by_rows, exact=exact)
         self._note(scan, found, verdict, used=verdict.removes_something or bool(predicates))
         if not verdict.removes_something and not predicates:
             return None
@@ -163,17 +164,28 @@ class Journey:
         return coerce(collected.domain, value_type(column.type))
 
     def _predicates(
-        self, columns: dict[int, Domain], verdict: ScanVerdict, shuffled: set[int], *, exact: bool
+        self, columns: dict[int, Domain], verdict: ScanVerdict, shuffled: set[int], by_rows: set[int], *, exact: bool
     ) -> list[dict[str, Any]]:
-        if not exact and (not self._settings.filter_rows or verdict.bytes_read > _MOSTLY * verdict.bytes_total):
+        if not exact and not self._settings.filter_rows:
             return []
+        much = verdict.removes_something and verdict.bytes_read <= _MOSTLY * verdict.bytes_total
         found = []
         for column, domain in columns.items():
-            if exact or (column in shuffled and verdict.removes_something):
+            if exact or column in by_rows or (column in shuffled and much):
                 found.append(row_predicate(column, domain))
-            elif verdict.removes_something:
+            elif much:
                 found.append(range_predicate(column, domain))
         return [predicate for predicate in found if predicate is not None]
+
+    def _keeps_few(self, collected: _Collected, consumer: Consumer) -> bool:
+        """Whether few enough of a scan's rows pass, as far as can be told from the number of keys."""
+        if self._settings.strategy == "always":
+            return True
+        keys, build = collected.domain.count(), self._nodes[collected.planned.build]
+        origins = [scan for scan in build.scans() if scan.find_column(collected.planned.build_column)]
+        possible = [self._scans.rows(scan) for scan in (consumer.scan, *(scan.id for scan in origins))]
+        known = [rows for rows in possible if rows]
+        return keys is not None and bool(known) and keys <= self._settings.min_selectivity * min(known)
 
     def _may_replace(self) -> bool:
         """Spark's own pruning borrows the build side's broadcast: that must stay where no filter of ours is."""

@@ -111,10 +111,14 @@ class Project(Node):
 
 @dataclass(frozen=True, slots=True)
 class Join(Node):
-    """Joins two children; ``type`` is INNER, CROSS, LEFT OUTER, RIGHT OUTER, FULL OUTER, LEFT SEMI or LEFT ANTI."""
+    """Joins two children; ``type`` is INNER, CROSS, LEFT OUTER, RIGHT OUTER, FULL OUTER, LEFT SEMI or LEFT ANTI.
+
+    ``smaller_bytes`` is Spark's own estimate of the smaller side: what is larger than the broadcast limit is moved.
+    """
 
     type: str = "INNER"
     conjuncts: tuple[Conjunct, ...] = ()
+    smaller_bytes: int = 0
 
     @property
     def left(self) -> Node:
@@ -175,13 +179,15 @@ class Consumer:
     """A scan column that a filter may be applied to.
 
     ``compared`` is the type in which the join compares; the column itself may be narrower. ``shuffles`` counts the
-    operators between the scan and the join that move rows, so that dropping rows early pays.
+    operators between the scan and the join that may move rows, so that dropping rows early pays. ``by_rows`` says that
+    it pays even where no file can be left out.
     """
 
     scan: int
     column: int
     compared: str
     shuffles: int = 0
+    by_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ def may_tap(planned: PlannedFilter, nodes: dict[int, Node], broadcast_bytes: int
         return False
     if not isinstance(join, Join) or join.type != "INNER" or planned.op != "=" or planned.build_once_only:
         return False
+    if join.smaller_bytes <= broadcast_bytes:
+        return False
     column = nodes[planned.build].find_column(planned.build_column)
     return column is not None and column.type in WHOLE_NUMBERS and bool(shuffle_keys(join, nodes[planned.build]))
 

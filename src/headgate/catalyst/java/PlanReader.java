@@ -96,6 +96,16 @@ public class PlanReader {
     out.put("op", "join");
     out.put("type", join.joinType() instanceof org.apache.spark.sql.catalyst.plans.ExistenceJoin ? "EXISTENCE" : join.joinType().sql());
     out.put("conjuncts", join.condition().isDefined() ? conjuncts((Expression) join.condition().get()) : new ArrayList());
+    out.put("smaller", Long.valueOf(hinted(join) ? 0L : Math.min(bytes(join.left()), bytes(join.right()))));
+  }
+
+  /** Whether a side is broadcast because the query says so. */
+  private static boolean hinted(Join join) { return join.hint().toString().contains("strategy=broadcast"); }
+
+  /** Spark's own estimate, by which it decides what to broadcast. */
+  private static long bytes(LogicalPlan plan) {
+    scala.math.BigInt estimate = plan.stats().sizeInBytes();
+    return estimate.isValidLong() ? estimate.toLong() : Long.MAX_VALUE;
   }
 
   private void aggregate(Aggregate plan, Map out) {

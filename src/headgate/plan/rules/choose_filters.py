@@ -4,7 +4,8 @@ A filter pays if it spares the scan more than its build costs. Before anything h
 the build side's scans against bytes of the probe scan) and by how well files and row groups tell the column's values
 apart. A filter whose scan is small is kept all the same when that scan is part of the build side of a filter that pays:
 that is how nation -> supplier -> lineitem cascades.
-A build side that is too dear to run twice may be tapped instead, where the scan is worth it.
+Where a column's values lie in all files, a filter may still pay by rows: those that are dropped at the scan need not be
+shuffled for the join. A build side that is too dear to run twice may be tapped instead, where the scan is worth it.
 """
 
 from __future__ import annotations
@@ -13,31 +14,70 @@ from dataclasses import replace
 
 from headgate.plan.context import RuleContext, Strategy
 from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, PlannedFilter, QueryPlan, Scan
-from headgate.plan.taps import may_tap
+from headgate.plan.shrink import shrunk
+from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 
 USEFUL_DEPTH = 0.6
 _NOT_CHEAP, _NOTHING = "build side is not cheap", "would remove nothing"
 _ONLY_TAPPED = (_NOT_CHEAP, _NOTHING)  # a build side that is not worth a run of its own may be worth a tap
 _MUCH_LARGER = 0.5
-_WORTH_A_TAP = 8  # times the smallest scan that is worth a filter
+_LARGE = 8  # times the smallest scan that is worth a filter
 
 
 def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
     """Drop filters that would not pay; of two directions over one clause keep the cheaper."""
     nodes = plan.nodes()
-    filters = {planned.id: planned for planned in plan.filters}
+    whole = {planned.id: planned for planned in plan.filters}
+    alive = [planned for planned in plan.filters if planned.is_alive]
+    filters = whole | {
+        planned.id: _by_rows(_shrunk(planned, alive, nodes, context), nodes, context) for planned in alive
+    }
     if context.strategy is not Strategy.ALWAYS:
-        _drop_unpromising(filters, nodes, context)
+        _drop_unpromising(filters, whole, nodes, context)
     _keep_one_direction(filters, nodes)
     if context.never_waits and context.non_blocking:
-        for planned in list(filters.values()):
-            large = planned.is_alive and not _is_small(nodes[planned.build], context)
-            if large and may_tap(planned, nodes, context.broadcast_bytes):
-                filters[planned.id] = _tapped(planned)
+        for name in [planned.id for planned in filters.values() if planned.is_alive]:
+            large = not _is_small(nodes[whole[name].build], context)
+            if large and may_tap(whole[name], nodes, context.broadcast_bytes):
+                filters[name] = _tapped(whole[name])
     return replace(plan, filters=tuple(filters.values()))
 
 
-def _drop_unpromising(filters: dict[str, PlannedFilter], nodes: dict[int, Node], context: RuleContext) -> None:
+def _shrunk(
+    planned: PlannedFilter, alive: list[PlannedFilter], nodes: dict[int, Node], context: RuleContext
+) -> PlannedFilter:
+    """What is small is built whole: its rows can take its place in the query, so that it runs once."""
+    return planned if _is_small(nodes[planned.build], context) else shrunk(planned, nodes, alive, _may_select)
+
+
+def _by_rows(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> PlannedFilter:
+    """Mark the scans whose rows are worth a test each, although every file may hold rows that pass."""
+    if planned.op not in ("=", "<=>") or not context.filter_rows:
+        return planned
+    consumers = [replace(to, by_rows=_rows_pay(to, planned, nodes, context)) for to in planned.consumers]
+    return replace(planned, consumers=tuple(consumers))
+
+
+def _rows_pay(to: Consumer, planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> bool:
+    """Whether rows that are dropped at a scan are spared a shuffle, and are worth a build.
+
+    Only joins count: what an aggregate moves is grouped before.
+    """
+    scan, build_bytes = nodes[to.scan], nodes[planned.build].scanned_bytes()
+    assert isinstance(scan, Scan)
+    column = scan.find_column(to.column)
+    if column is None or column.type not in WHOLE_NUMBERS:
+        return False
+    too_small, too_dear = scan.bytes < _LARGE * context.min_scan_bytes, build_bytes > _MUCH_LARGER * scan.bytes
+    if (too_small or too_dear) and context.strategy is not Strategy.ALWAYS:
+        return False
+    above = [nodes[planned.join], *(n for n in nodes[planned.probe].walk() if any(s.id == scan.id for s in n.scans()))]
+    return any(isinstance(node, Join) and node.smaller_bytes > context.broadcast_bytes for node in above)
+
+
+def _drop_unpromising(
+    filters: dict[str, PlannedFilter], whole: dict[str, PlannedFilter], nodes: dict[int, Node], context: RuleContext
+) -> None:
     alive = [planned for planned in filters.values() if planned.is_alive]
     selective = _selective_builds(alive, nodes, context)
     verdicts = {f.id: _judged(f, selective, nodes, context) for f in alive}
@@ -58,8 +98,8 @@ def _drop_unpromising(filters: dict[str, PlannedFilter], nodes: dict[int, Node],
         kept |= feeding
     for name, reason in verdicts.items():
         if name not in kept:
-            tapped = reason.startswith(_ONLY_TAPPED) and _tap_pays(filters[name], nodes, context)
-            filters[name] = _tapped(filters[name]) if tapped else replace(filters[name], reason=reason)
+            tapped = reason.startswith(_ONLY_TAPPED) and _tap_pays(whole[name], nodes, context)
+            filters[name] = _tapped(whole[name]) if tapped else replace(filters[name], reason=reason)
 
 
 def _tapped(planned: PlannedFilter) -> PlannedFilter:
@@ -80,7 +120,7 @@ def _tap_pays(planned: PlannedFilter, nodes: dict[int, Node], context: RuleConte
 def _consumer_is_worth_a_tap(to: Consumer, build_bytes: int, nodes: dict[int, Node], context: RuleContext) -> bool:
     scan = nodes[to.scan]
     assert isinstance(scan, Scan)
-    if scan.bytes < _WORTH_A_TAP * context.min_scan_bytes or build_bytes > scan.bytes:
+    if scan.bytes < _LARGE * context.min_scan_bytes or build_bytes > scan.bytes:
         return False
     clustering = context.clustering(to.scan, to.column)
     is_clustered = not clustering.why_not and clustering.depth <= USEFUL_DEPTH
@@ -93,7 +133,11 @@ def _selective_builds(alive: list[PlannedFilter], nodes: dict[int, Node], contex
     grown = True
     while grown:
         narrowed = {
-            c.scan for f in alive if f.build in selective and _is_small(nodes[f.build], context) for c in f.consumers
+            c.scan
+            for f in alive
+            if f.build in selective
+            for c in f.consumers
+            if c.by_rows or _is_small(nodes[f.build], context)
         }
         more = {f.build for f in alive if any(scan.id in narrowed for scan in nodes[f.build].scans())} - selective
         selective |= more
@@ -115,6 +159,8 @@ def _judged(planned: PlannedFilter, selective: set[int], nodes: dict[int, Node],
 def _consumer_verdict(consumer: Consumer, planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> str:
     scan, build_bytes = nodes[consumer.scan], nodes[planned.build].scanned_bytes()
     assert isinstance(scan, Scan)
+    if consumer.by_rows:
+        return ""
     if scan.bytes < context.min_scan_bytes:
         return f"scan is small: {scan.bytes:,} bytes"
     if build_bytes > context.max_build_share * scan.bytes:
@@ -129,20 +175,19 @@ def _consumer_verdict(consumer: Consumer, planned: PlannedFilter, nodes: dict[in
 
 def _keep_one_direction(filters: dict[str, PlannedFilter], nodes: dict[int, Node]) -> None:
     """Both directions of one clause would wait for each other; the side that reads less is built."""
-    by_clause: dict[tuple[int, frozenset[int]], PlannedFilter] = {}
+    by_join: dict[int, PlannedFilter] = {}
     for planned in filters.values():
         if not planned.is_alive:
             continue
-        key = (planned.join, frozenset({planned.build, planned.probe}))
-        other = by_clause.get(key)
-        if other is None or other.build == planned.build:
-            by_clause.setdefault(key, planned)
+        other = by_join.get(planned.join)
+        if other is None or other.probe == planned.probe:
+            by_join.setdefault(planned.join, planned)
             continue
         loser = max(planned, other, key=lambda f: _rank(f, nodes))
         winner = planned if loser is other else other
-        by_clause[key] = winner
+        by_join[planned.join] = winner
         for f in list(filters.values()):
-            if f.is_alive and f.join == loser.join and f.build == loser.build:
+            if f.is_alive and f.join == loser.join and f.probe == loser.probe:
                 filters[f.id] = replace(f, reason=f"the other direction is cheaper: {winner.id}")
 
 

@@ -53,7 +53,7 @@ def trace_to_scans(plan: QueryPlan, context: RuleContext) -> QueryPlan:
 
 
 def _traced(planned: PlannedFilter, nodes: dict[int, Node]) -> PlannedFilter:
-    if not planned.is_alive:
+    if not planned.is_alive or planned.consumers:
         return planned
     reasons: list[str] = []
     try:

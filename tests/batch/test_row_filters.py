@@ -1,0 +1,74 @@
+"""Where no file can be left out, rows are still dropped before a shuffle: on against off, identical."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headgate import QueryReport
+from tests.batch.differential import compare, filter_on, scan_of, settings
+
+SPREAD = "select fact.k, spread, grp from fact join (select * from dim where grp < 9) d on fact.spread = d.id"
+
+
+def compared(spark: SparkSession, query: str, *, threshold: str = "100", **options: object) -> tuple[QueryReport, str]:
+    """Run a query off and on, where nothing but the smallest is broadcast; return the report and the plan."""
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold):
+        found = compare(spark, lambda: spark.sql(query), **options)
+        return found.report, str(found.frame._jdf.queryExecution().optimizedPlan())
+
+
+def test_rows_are_dropped_where_every_file_is_read(spark: SparkSession, star: Path) -> None:
+    report, plan = compared(spark, SPREAD)
+    assert filter_on(report, "spread").applied_to == ["fact"]
+    assert scan_of(report, "fact").files_read == scan_of(report, "fact").files_total == 8
+    assert "spread" in next(line for line in plan.splitlines() if "Filter" in line and " IN" in line)
+
+
+def test_many_keys_are_tested_in_a_bitmap(spark: SparkSession, star: Path) -> None:
+    build = "(select explode(sequence(0, 799)) id) d where id % 3 < 2"
+    report, plan = compared(spark, f"select k, id from fact join (select id from {build}) e on fact.spread = e.id")
+    assert filter_on(report, "spread").values == 534
+    assert "headgate_bits" in plan
+
+
+@pytest.mark.parametrize(
+    ("threshold", "options"),
+    [
+        pytest.param("10MB", {}, id="the build side is broadcast"),
+        pytest.param("100", {"filter_rows": False}, id="filterRows=false"),
+    ],
+)
+def test_rows_are_left_to_the_join(spark: SparkSession, star: Path, threshold: str, options: dict[str, object]) -> None:
+    report, plan = compared(spark, SPREAD, threshold=threshold, **options)
+    assert [f.state for f in report.filters if f.column == "spread"] == ["collected"]
+    assert not [line for line in plan.splitlines() if "Filter" in line and "spread" in line and " IN" in line]
+
+
+THREE = """select f.k, d.grp, l.l_line from fact f join dim d on f.spread = d.id
+           join lineitem l on d.grp = l.l_supplier where l.l_qty = 3 and l.l_line < 500"""
+
+
+def test_keys_from_a_part_of_the_build_side(spark: SparkSession, star: Path) -> None:
+    """fact <- {dim join lineitem} is built from dim, to which lineitem was applied before."""
+    query = f"select s.k, t.grp, t.l_line from fact s join ({THREE.replace('f.k, ', 'd.id, ')}) t on s.spread = t.id"
+    report, _ = compared(spark, query)
+    assert any(f.state == "applied" and "fact" in f.applied_to for f in report.filters), report
+
+
+@pytest.mark.parametrize("join", ["inner", "left", "right", "left semi", "left anti", "full"])
+@pytest.mark.parametrize("inner", ["join", "left join", "right join", "full join", "left semi join", "left anti join"])
+def test_builds_of_joins_of_every_type(spark: SparkSession, star: Path, join: str, inner: str) -> None:
+    """Whatever is joined inside a build side, taking keys from a part of it loses no row."""
+    build = f"(select d.id, d.grp from (select * from dim where grp < 15) d {inner} supplier s on d.grp = s.s_id)"
+    columns = "f.k, f.spread" if "semi" in join or "anti" in join else "f.k, f.spread, b.grp"
+    compared(spark, f"select {columns} from fact f {join} join {build} b on f.spread = b.id")
+
+
+def test_equal_columns_with_nulls(spark: SparkSession, star: Path) -> None:
+    """A key that the build side's join makes equal stands for the other, NULLs included."""
+    build = "(select f.sparse, f.n, d.grp from fact f join dim d on f.sparse = d.id where d.grp < 9)"
+    for op in ("=", "<=>"):
+        compared(spark, f"select l.l_line, b.grp from lineitem l join {build} b on l.l_line {op} b.sparse")
