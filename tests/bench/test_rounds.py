@@ -21,8 +21,8 @@ def measured(off: float, on: float, rounds: int) -> QueryResult:
         pytest.param(measured(1.0, 0.5, 1), 1, 3.0, False, id="clearly faster"),
         pytest.param(measured(0.5, 1.0, 1), 1, 3.0, False, id="clearly slower"),
         pytest.param(measured(1.0, 0.9, 1), 1, 4.0, True, id="nearly the same, faster"),
-        pytest.param(measured(0.9, 1.0, 4), 1, 9.0, True, id="nearly the same, slower"),
-        pytest.param(measured(0.9, 1.0, 5), 1, 12.0, False, id="near, but five rounds are enough"),
+        pytest.param(measured(0.9, 1.0, 2), 1, 6.0, True, id="nearly the same, slower"),
+        pytest.param(measured(0.9, 1.0, 3), 1, 8.0, False, id="near, but three rounds are enough"),
         pytest.param(measured(9.0, 9.0, 1), 1, 36.0, False, id="near, but slow"),
     ],
 )

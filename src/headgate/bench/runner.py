@@ -22,7 +22,7 @@ from headgate.session import Gate
 
 LONG_SECONDS = 10.0
 ENOUGH_SECONDS = 60.0
-NEAR, NEAR_ROUNDS, NEAR_SECONDS = 1.5, 5, 20.0
+NEAR, NEAR_ROUNDS, NEAR_SECONDS = 1.5, 3, 15.0
 
 
 @dataclass(slots=True)
