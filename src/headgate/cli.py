@@ -80,6 +80,7 @@ def _suite_command(suite: str) -> Callable[..., None]:
         rounds: Annotated[int, typer.Option(help="How many timed rounds after one to warm up.")] = 3,
         only: Annotated[str, typer.Option(help="Some queries only, such as q03,q05.")] = "",
         anchors: Annotated[bool, typer.Option(help="Also time the anchors that are installed.")] = False,
+        without: Annotated[str, typer.Option(help="Anchors to leave out, such as lowered,datafusion.")] = "",
         resume: Annotated[bool, typer.Option(help="Go on with the same run if it was stopped.")] = False,
         document: Annotated[Path | None, typer.Option(help="A Markdown document to put the table into.")] = None,
         home: Annotated[Path, typer.Option(help="Where tables and results are kept.")] = DEFAULT_HOME,
@@ -90,10 +91,13 @@ def _suite_command(suite: str) -> Callable[..., None]:
             queries = _chosen(suite_queries(suite), only)
             text = f"headgate bench {suite} --scale {scale:g} --layout {layout} --rounds {rounds}"
             text += f"{f' --only {only}' if only else ''}{' --anchors' if anchors else ''}"
+            text += f" --without {without}" if without else ""
             some = only.replace(",", " ").split()  # such a run must not write over the results of the whole suite
             title = f"{suite.upper()} scale {scale:g}, {layout}{', ' if some else ''}{' '.join(some)}"
             measured = suite if anchors else ""
-            run = _run_bench(title, text, folder, queries, rounds, home, measured=measured, resume=resume)
+            run = _run_bench(
+                title, text, folder, queries, rounds, home, measured=measured, without=without, resume=resume
+            )
             if document is not None:
                 into_document(document, "-".join([suite, f"{scale:g}", layout, *some]), to_markdown(run))
             _refuse_differences(run)
@@ -140,9 +144,10 @@ def _run_bench(
     home: Path,
     *,
     measured: str = "",
+    without: str = "",
     resume: bool = False,
 ) -> Run:
-    """Run the queries and write what was found; a suite that is ``measured`` also meets its anchors."""
+    """Run the queries and write what was found; a suite that is ``measured`` also meets anchors, ``without`` some."""
     console, results = Console(), home / "results" / title.lower().replace(" ", "-").replace(",", "")
     unfinished = Unfinished(results, command, resume=resume)
     done = {result.name for result in unfinished.results}
@@ -151,6 +156,7 @@ def _run_bench(
     with spark_over(folder) as spark, Progress(console=console, transient=True) as progress:
         task = progress.add_task("queries", total=len(queries))
         others = find_anchors(spark, folder, measured, original_queries(measured)) if measured else []
+        others = [anchor for anchor in others if anchor.name not in without.replace(",", " ").split()]
 
         def advance(result: QueryResult) -> None:
             unfinished.add(result)

@@ -273,12 +273,13 @@ class Journey:
     def _note(self, scan: int, found: list[tuple[_Collected, Consumer]], verdict: ScanVerdict, *, used: bool) -> None:
         self._verdicts[scan] = verdict
         self._used[scan] = list(dict.fromkeys(c.planned.id for c, _ in found)) if used else []
-        for collected, _ in found:
+        for collected, consumer in found:
             if used:
                 collected.applied_to.add(scan)
             else:
-                total = verdict.files_total
-                collected.reason = f"would remove nothing: {len(verdict.keep)} of {total} files match"
+                collected.reason = f"would remove nothing: {len(verdict.keep)} of {verdict.files_total} files match"
+                if consumer.by_rows:
+                    collected.reason += ", and its keys would keep most rows"
 
     def report(self) -> QueryReport:
         """Tell what was done with each filter, scan and join."""
