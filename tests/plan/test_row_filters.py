@@ -77,6 +77,15 @@ def test_a_join_that_moves_rows_only_above_does_not_count() -> None:
     assert not by_rows(chosen(join(few, ORDERS, clause(LINE_ORDER, ORDER), **MOVED)))
 
 
+def test_what_a_small_selective_join_has_left_over_is_worth_a_small_build_only() -> None:
+    """Few parts are broadcast and drop most lines; to read a quarter as much for the rest does not pay."""
+    few = join(LINES, where(replace(PARTS, bytes=MB)), clause(LINE_PART, PART_ID))
+    plan = chosen(join(few, where(ORDERS), clause(LINE_ORDER, ORDER), **MOVED))
+    assert LINE_ORDER.id not in by_rows(plan)
+    plan = chosen(join(few, where(replace(ORDERS, bytes=90 * MB)), clause(LINE_ORDER, ORDER), **MOVED))
+    assert LINE_ORDER.id in by_rows(plan)
+
+
 def test_always_does_not_ask_for_sizes() -> None:
     small = two(replace(LINES, bytes=MB), where(replace(ORDERS, bytes=MB // 2)))
     assert not by_rows(chosen(small))

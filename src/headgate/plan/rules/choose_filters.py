@@ -20,7 +20,7 @@ from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 USEFUL_DEPTH = 0.6
 _NOT_CHEAP, _NOTHING = "build side is not cheap", "would remove nothing"
 _ONLY_TAPPED = (_NOT_CHEAP, _NOTHING)  # a build side that is not worth a run of its own may be worth a tap
-_MUCH_LARGER = 0.5
+_MUCH_LARGER, _FAR_LARGER = 0.5, 0.05
 _LARGE = 8  # times the smallest scan that is worth a filter
 
 
@@ -61,18 +61,32 @@ def _by_rows(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContex
 def _rows_pay(to: Consumer, planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> bool:
     """Whether rows that are dropped at a scan are spared a shuffle, and are worth a build.
 
-    Only joins count: what an aggregate moves is grouped before.
+    Only joins count: what an aggregate moves is grouped before. Below a shuffle, joins with small selective sides have
+    dropped rows already; what is left of them is worth a small build only.
     """
-    scan, build_bytes = nodes[to.scan], nodes[planned.build].scanned_bytes()
+    scan = nodes[to.scan]
     assert isinstance(scan, Scan)
     column = scan.find_column(to.column)
     if column is None or column.type not in WHOLE_NUMBERS:
         return False
-    too_small, too_dear = scan.bytes < _LARGE * context.min_scan_bytes, build_bytes > _MUCH_LARGER * scan.bytes
-    if (too_small or too_dear) and context.strategy is not Strategy.ALWAYS:
-        return False
-    above = [nodes[planned.join], *(n for n in nodes[planned.probe].walk() if any(s.id == scan.id for s in n.scans()))]
-    return any(isinstance(node, Join) and node.smaller_bytes > context.broadcast_bytes for node in above)
+    is_large, share = scan.bytes >= _LARGE * context.min_scan_bytes, _MUCH_LARGER
+    for join, other in _joins_above(scan, planned, nodes):
+        if join.smaller_bytes > context.broadcast_bytes:
+            pays = is_large and nodes[planned.build].scanned_bytes() <= share * scan.bytes
+            return pays or context.strategy is Strategy.ALWAYS
+        if join.type in ("INNER", "LEFT SEMI") and _may_select(other):
+            share = _FAR_LARGER
+    return False
+
+
+def _joins_above(scan: Scan, planned: PlannedFilter, nodes: dict[int, Node]) -> list[tuple[Join, Node]]:
+    """Return the joins from a scan up to the filter's own, each with the side that the scan is not on."""
+    found = []
+    for node in (nodes[planned.join], *nodes[planned.probe].walk()):
+        if isinstance(node, Join) and any(below.id == scan.id for below in node.walk()):
+            is_left = any(below.id == scan.id for below in node.left.walk())
+            found.append((node, node.right if is_left else node.left))
+    return found[::-1]
 
 
 def _drop_unpromising(
