@@ -12,6 +12,7 @@ from headgate.config import Settings
 from headgate.domain import Domain, Kind, Limits, applied, coerce, describe, value_type
 from headgate.domain.widen import widen
 from headgate.journey.scans import Scans
+from headgate.journey.worth import Worth
 from headgate.observe import FilterReport, JoinReport, LateReport, QueryReport, ScanReport
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
 from headgate.plan.nodes import Filter, Join, Scan
@@ -41,6 +42,8 @@ class Journey:
         self._collected: dict[str, _Collected] = {}
         self._builds: dict[int, BuildResult] = {}
         self._failed: dict[int, str] = {}
+        self._given_up: dict[str, str] = {}
+        self._worth = Worth(plan, scans, settings)
         self._verdicts: dict[int, ScanVerdict] = {}
         self._used: dict[int, list[str]] = {}
         self.late: set[str] = set()  # filters that scans are gated for, since they come when the query runs already
@@ -52,8 +55,13 @@ class Journey:
         alive = [planned for planned in self._plan.filters if planned.is_alive and not planned.non_blocking]
         for wave in sorted({planned.wave for planned in alive}):
             here = [planned for planned in alive if planned.wave == wave and planned.build not in self._failed]
-            if here:
+            if here := [planned for planned in here if self._still_pays(planned)]:
                 yield [self._request(build, here) for build in sorted({planned.build for planned in here})]
+
+    def _still_pays(self, planned: PlannedFilter) -> bool:
+        if why := self._worth.why_not(planned, self._found):
+            self._given_up[planned.id] = why
+        return not why
 
     def waves_beside(self) -> Iterator[list[BuildRequest]]:
         """Yield the builds that nobody waits for, the cheapest first, each when the ones before it are done."""
@@ -91,7 +99,7 @@ class Journey:
         for request, result in zip(requests, results, strict=True):
             if request.node in self._failed:
                 continue
-            filters = [f for f in self._plan.filters if f.is_alive and f.build == request.node]
+            filters = [f for f in self._plan.filters if f.build == request.node and self._is_wanted(f)]
             if result.error:
                 self._failed[request.node] = f"build side failed: {result.error.splitlines()[0][:200]}"
                 continue
@@ -138,18 +146,15 @@ class Journey:
         return {"scans": scans, "builds": builds} if scans or builds else {}
 
     def _narrow(self, scan: int, *, exact: bool) -> dict[str, Any] | None:
-        found = [(c, to) for c in self._collected.values() for to in c.planned.consumers if to.scan == scan]
-        columns: dict[int, Domain] = {}
-        for collected, consumer in found:
-            domain = self._stored(collected, consumer)
-            if domain is not None and not domain.is_all:
-                columns[consumer.column] = columns[consumer.column] & domain if consumer.column in columns else domain
+        found = self._consuming(scan)
+        columns = self._domains(found)
         if not columns:
             return None
-        names = {column.id: column.name for column in self._scans.nodes[scan].output}
-        verdict = self._scans.prune(scan, {names[column]: domain for column, domain in columns.items()})
+        verdict = self._scans.prune(scan, self._found(scan))
         shuffled = {consumer.column for c, consumer in found if consumer.shuffles or not c.build.has_rows}
-        by_rows = {to.column for c, to in found if to.by_rows and self._keeps_few(c, to)}
+        by_rows = {
+            to.column for c, to in found if to.by_rows and self._worth.keeps_few(c.planned, c.domain.count(), to)
+        }
         predicates = self._predicates(columns, verdict, shuffled, by_rows, exact=exact)
         self._note(scan, found, verdict, used=verdict.removes_something or bool(predicates))
         if not verdict.removes_something and not predicates:
@@ -157,6 +162,23 @@ class Journey:
         keep = verdict.keep if verdict.removes_something else None
         groups = {str(number): ranges for number, ranges in verdict.row_groups.items()}
         return {"keep": keep, "rowGroups": groups, "filters": predicates}
+
+    def _consuming(self, scan: int) -> list[tuple[_Collected, Consumer]]:
+        return [(c, to) for c in self._collected.values() for to in c.planned.consumers if to.scan == scan]
+
+    def _found(self, scan: int) -> dict[str, Domain]:
+        """Return what the filters so far say of the columns of a scan, by name."""
+        names = {column.id: column.name for column in self._scans.nodes[scan].output}
+        return {names[column]: domain for column, domain in self._domains(self._consuming(scan)).items()}
+
+    def _domains(self, found: Sequence[tuple[_Collected, Consumer]]) -> dict[int, Domain]:
+        """Return what some filters together say of each column of a scan."""
+        columns: dict[int, Domain] = {}
+        for collected, consumer in found:
+            domain = self._stored(collected, consumer)
+            if domain is not None and not domain.is_all:
+                columns[consumer.column] = columns[consumer.column] & domain if consumer.column in columns else domain
+        return columns
 
     def _stored(self, collected: _Collected, consumer: Consumer) -> Domain | None:
         column = self._scans.nodes[consumer.scan].find_column(consumer.column)
@@ -176,16 +198,6 @@ class Journey:
             elif much:
                 found.append(range_predicate(column, domain))
         return [predicate for predicate in found if predicate is not None]
-
-    def _keeps_few(self, collected: _Collected, consumer: Consumer) -> bool:
-        """Whether few enough of a scan's rows pass, as far as can be told from the number of keys."""
-        if self._settings.strategy == "always":
-            return True
-        keys, build = collected.domain.count(), self._nodes[collected.planned.build]
-        origins = [scan for scan in build.scans() if scan.find_column(collected.planned.build_column)]
-        possible = [self._scans.rows(scan) for scan in (consumer.scan, *(scan.id for scan in origins))]
-        known = [rows for rows in possible if rows]
-        return keys is not None and bool(known) and keys <= self._settings.min_selectivity * min(known)
 
     def _may_replace(self) -> bool:
         """Spark's own pruning borrows the build side's broadcast: that must stay where no filter of ours is."""
@@ -212,8 +224,11 @@ class Journey:
         return [
             planned
             for planned in self._plan.filters
-            if planned.is_alive and planned.id not in self._collected and planned.build not in self._failed
+            if self._is_wanted(planned) and planned.id not in self._collected and planned.build not in self._failed
         ]
+
+    def _is_wanted(self, planned: PlannedFilter) -> bool:
+        return planned.is_alive and planned.id not in self._given_up
 
     def gated_type(self, consumer: Consumer) -> str:
         """Return the type of a column whose scan can be gated, or nothing."""
@@ -295,7 +310,8 @@ class Journey:
             report.state = "late"
             return report
         if planned.is_alive:
-            report.reason = self._failed.get(planned.build) or self._why_not_built(planned)
+            given_up = self._failed.get(planned.build) or self._given_up.get(planned.id)
+            report.reason = given_up or self._why_not_built(planned)
         if (collected := self._collected.get(planned.id)) is not None:
             domain = collected.domain
             report.kind = _kind(domain)

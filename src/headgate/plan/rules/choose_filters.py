@@ -20,7 +20,7 @@ from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 USEFUL_DEPTH = 0.6
 _NOT_CHEAP, _NOTHING = "build side is not cheap", "would remove nothing"
 _ONLY_TAPPED = (_NOT_CHEAP, _NOTHING)  # a build side that is not worth a run of its own may be worth a tap
-_MUCH_LARGER, _FAR_LARGER = 0.5, 0.05
+MUCH_LARGER, _FAR_LARGER = 0.5, 0.05
 _LARGE = 8  # times the smallest scan that is worth a filter
 
 
@@ -69,7 +69,7 @@ def _rows_pay(to: Consumer, planned: PlannedFilter, nodes: dict[int, Node], cont
     column = scan.find_column(to.column)
     if column is None or column.type not in WHOLE_NUMBERS:
         return False
-    is_large, share = scan.bytes >= _LARGE * context.min_scan_bytes, _MUCH_LARGER
+    is_large, share = scan.bytes >= _LARGE * context.min_scan_bytes, MUCH_LARGER
     for join, other in _joins_above(scan, planned, nodes):
         if join.smaller_bytes > context.broadcast_bytes:
             pays = is_large and nodes[planned.build].scanned_bytes() <= share * scan.bytes
@@ -138,7 +138,7 @@ def _consumer_is_worth_a_tap(to: Consumer, build_bytes: int, nodes: dict[int, No
         return False
     clustering = context.clustering(to.scan, to.column)
     is_clustered = not clustering.why_not and clustering.depth <= USEFUL_DEPTH
-    return is_clustered or (context.filter_rows and build_bytes <= _MUCH_LARGER * scan.bytes)
+    return is_clustered or (context.filter_rows and build_bytes <= MUCH_LARGER * scan.bytes)
 
 
 def _selective_builds(alive: list[PlannedFilter], nodes: dict[int, Node], context: RuleContext) -> set[int]:

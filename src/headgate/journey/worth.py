@@ -1,0 +1,56 @@
+"""Judge the filters that drop only rows while builds run: by what is left of scans, and by how many keys were found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from headgate.config import Settings
+from headgate.domain import Domain
+from headgate.journey.scans import Scans
+from headgate.plan import Consumer, PlannedFilter, QueryPlan
+from headgate.plan.rules.choose_filters import MUCH_LARGER, USEFUL_DEPTH
+from headgate.plan.statics import static_domains
+
+Found = Callable[[int], Mapping[str, Domain]]  # what the filters so far say of the columns of a scan
+
+
+class Worth:
+    """What filters by rows are worth in one query."""
+
+    def __init__(self, plan: QueryPlan, scans: Scans, settings: Settings) -> None:
+        self._nodes, self._statics = plan.nodes(), static_domains(plan.root)
+        self._scans, self._settings = scans, settings
+
+    def why_not(self, planned: PlannedFilter, found: Found) -> str:
+        """Say why a filter is no longer worth its build, or nothing: its scans may be small by now."""
+        if self._settings.strategy != "cost" or not all(self._is_by_rows(to) for to in planned.consumers):
+            return ""
+        reading = sum(self._left(scan.id, found) for scan in self._nodes[planned.build].scans())
+        left = max(self._left(to.scan, found) for to in planned.consumers)
+        if reading <= MUCH_LARGER * left:
+            return ""
+        return f"too little is left of its scan: {left:,} bytes, and its build side reads {reading:,}"
+
+    def keeps_few(self, planned: PlannedFilter, keys: int | None, to: Consumer) -> bool:
+        """Whether few enough of a scan's rows pass, as far as can be told from the number of keys."""
+        if self._settings.strategy == "always":
+            return True
+        origins = [s.id for s in self._nodes[planned.build].scans() if s.find_column(planned.build_column)]
+        known = [rows for scan in (to.scan, *origins) if (rows := self._scans.rows(scan))]
+        return keys is not None and bool(known) and keys <= self._settings.min_selectivity * min(known)
+
+    def _is_by_rows(self, to: Consumer) -> bool:
+        """Whether a scan is filtered by rows alone: its row groups do not tell the column's values apart."""
+        if not to.by_rows:
+            return False
+        clustering = self._scans.clustering(to.scan, to.column)
+        return bool(clustering.why_not) or clustering.depth > USEFUL_DEPTH
+
+    def _left(self, scan: int, found: Found) -> int:
+        """Return the bytes of a scan that its own conditions and the filters so far leave to be read."""
+        if self._scans.nodes[scan].source != "parquet":
+            return self._scans.nodes[scan].bytes
+        domains = dict(self._statics.get(scan, {}))
+        for name, domain in found(scan).items():
+            domains[name] = domains[name] & domain if name in domains else domain
+        return self._scans.prune(scan, domains).bytes_read
