@@ -143,6 +143,7 @@ def _context(settings: Settings, scans: Scans, broadcast: int) -> RuleContext:
         non_blocking=settings.non_blocking,
         never_waits=settings.max_wait == 0.0,
         clustering=scans.clustering,
+        left=lambda scan: scans.left(scan.id),
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from headgate.catalyst import Query
 from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.plan import Clustering, Node
 from headgate.plan.nodes import Scan
+from headgate.plan.statics import static_domains
 from headgate.prune import PruneLevels, ScanVerdict, clustering_depth, prune_scan
 from headgate.prune.scan import bounds_of
 from headgate.tables import LayoutCache, ParquetLayout, read_local_tails
@@ -34,6 +35,7 @@ class Scans:
         self._query, self._cache, self._by_name, self._case_sensitive = query, cache, by_name, case_sensitive
         self.nodes = {node.id: node for node in root.walk() if isinstance(node, Scan)}
         self._levels = PruneLevels(settings.prune_partitions, settings.prune_files, settings.prune_row_groups)
+        self._statics = static_domains(root)
         self._layouts: dict[int, ParquetLayout] = {}
         self._clustering: dict[tuple[int, int], Clustering] = {}
 
@@ -54,6 +56,15 @@ class Scans:
     def prune(self, scan: int, domains: dict[str, Domain]) -> ScanVerdict:
         """Return what is left of a scan under these domains."""
         return prune_scan(domains, self.layout(scan), self._levels)
+
+    def left(self, scan: int, found: Mapping[str, Domain] | None = None) -> int:
+        """Return the bytes of a scan that its own conditions, and what was found of its columns, leave to be read."""
+        domains = dict(self._statics.get(scan, {}))
+        for name, domain in (found or {}).items():
+            domains[name] = domains[name] & domain if name in domains else domain
+        if not domains or self.nodes[scan].source != "parquet":
+            return self.nodes[scan].bytes
+        return self.prune(scan, domains).bytes_read
 
     def rows(self, scan: int) -> int | None:
         """Return about how many rows the files of a scan hold, or None where some do not say."""

@@ -8,8 +8,7 @@ from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.journey.scans import Scans
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
-from headgate.plan.rules.choose_filters import MUCH_LARGER, USEFUL_DEPTH
-from headgate.plan.statics import static_domains
+from headgate.plan.rules.choose_filters import USEFUL_DEPTH
 
 Found = Callable[[int], Mapping[str, Domain]]  # what the filters so far say of the columns of a scan
 
@@ -18,16 +17,15 @@ class Worth:
     """What filters by rows are worth in one query."""
 
     def __init__(self, plan: QueryPlan, scans: Scans, settings: Settings) -> None:
-        self._nodes, self._statics = plan.nodes(), static_domains(plan.root)
-        self._scans, self._settings = scans, settings
+        self._nodes, self._scans, self._settings = plan.nodes(), scans, settings
 
     def why_not(self, planned: PlannedFilter, found: Found) -> str:
         """Say why a filter is no longer worth its build, or nothing: its scans may be small by now."""
         if self._settings.strategy != "cost" or not all(self._is_by_rows(to) for to in planned.consumers):
             return ""
-        reading = sum(self._left(scan.id, found) for scan in self._nodes[planned.build].scans())
-        left = max(self._left(to.scan, found) for to in planned.consumers)
-        if reading <= MUCH_LARGER * left:
+        reading = sum(self._scans.left(scan.id, found(scan.id)) for scan in self._nodes[planned.build].scans())
+        left = max(self._scans.left(to.scan, found(to.scan)) for to in planned.consumers)
+        if reading <= left:
             return ""
         return f"too little is left of its scan: {left:,} bytes, and its build side reads {reading:,}"
 
@@ -45,12 +43,3 @@ class Worth:
             return False
         clustering = self._scans.clustering(to.scan, to.column)
         return bool(clustering.why_not) or clustering.depth > USEFUL_DEPTH
-
-    def _left(self, scan: int, found: Found) -> int:
-        """Return the bytes of a scan that its own conditions and the filters so far leave to be read."""
-        if self._scans.nodes[scan].source != "parquet":
-            return self._scans.nodes[scan].bytes
-        domains = dict(self._statics.get(scan, {}))
-        for name, domain in found(scan).items():
-            domains[name] = domains[name] & domain if name in domains else domain
-        return self._scans.prune(scan, domains).bytes_read

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from headgate.plan.nodes import QueryPlan
+from headgate.plan.nodes import QueryPlan, Scan
 
 
 class Strategy(Enum):
@@ -35,9 +35,14 @@ def nothing_known(scan: int, column: int) -> Clustering:
     return Clustering(0, 1.0, "nothing is known of its files")
 
 
+def whole_files(scan: Scan) -> int:
+    """Say that a scan reads all of its files."""
+    return scan.bytes
+
+
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """One typed bag for all rules."""
+    """One typed bag for all rules. ``left`` gives the bytes of a scan that its own conditions leave to be read."""
 
     strategy: Strategy = Strategy.COST
     broadcast_bytes: int = 10 * 1024 * 1024
@@ -49,6 +54,7 @@ class RuleContext:
     non_blocking: bool = False
     never_waits: bool = False
     clustering: Callable[[int, int], Clustering] = nothing_known
+    left: Callable[[Scan], int] = whole_files
 
 
 Rule = Callable[[QueryPlan, RuleContext], QueryPlan]

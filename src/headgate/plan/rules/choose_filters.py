@@ -20,7 +20,7 @@ from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 USEFUL_DEPTH = 0.6
 _NOT_CHEAP, _NOTHING = "build side is not cheap", "would remove nothing"
 _ONLY_TAPPED = (_NOT_CHEAP, _NOTHING)  # a build side that is not worth a run of its own may be worth a tap
-MUCH_LARGER, _FAR_LARGER = 0.5, 0.05
+AS_LARGE, _FAR_LARGER = 1.0, 0.05
 _LARGE = 8  # times the smallest scan that is worth a filter
 
 
@@ -69,11 +69,13 @@ def _rows_pay(to: Consumer, planned: PlannedFilter, nodes: dict[int, Node], cont
     column = scan.find_column(to.column)
     if column is None or column.type not in WHOLE_NUMBERS:
         return False
-    is_large, share = scan.bytes >= _LARGE * context.min_scan_bytes, MUCH_LARGER
+    is_large, share = scan.bytes >= _LARGE * context.min_scan_bytes, AS_LARGE
     for join, other in _joins_above(scan, planned, nodes):
         if join.smaller_bytes > context.broadcast_bytes:
-            pays = is_large and nodes[planned.build].scanned_bytes() <= share * scan.bytes
-            return pays or context.strategy is Strategy.ALWAYS
+            if context.strategy is Strategy.ALWAYS:
+                return True
+            reading = sum(map(context.left, nodes[planned.build].scans()))
+            return is_large and reading <= share * context.left(scan)
         if join.type in ("INNER", "LEFT SEMI") and _may_select(other):
             share = _FAR_LARGER
     return False
@@ -128,17 +130,19 @@ def _tap_pays(planned: PlannedFilter, nodes: dict[int, Node], context: RuleConte
     build = nodes[planned.build]
     if not context.non_blocking or _is_small(build, context) or not may_tap(planned, nodes, context.broadcast_bytes):
         return False
-    return any(_consumer_is_worth_a_tap(to, build.scanned_bytes(), nodes, context) for to in planned.consumers)
+    return any(_consumer_is_worth_a_tap(to, planned, nodes, context) for to in planned.consumers)
 
 
-def _consumer_is_worth_a_tap(to: Consumer, build_bytes: int, nodes: dict[int, Node], context: RuleContext) -> bool:
+def _consumer_is_worth_a_tap(
+    to: Consumer, planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext
+) -> bool:
     scan = nodes[to.scan]
     assert isinstance(scan, Scan)
-    if scan.bytes < _LARGE * context.min_scan_bytes or build_bytes > scan.bytes:
+    if scan.bytes < _LARGE * context.min_scan_bytes or nodes[planned.build].scanned_bytes() > scan.bytes:
         return False
     clustering = context.clustering(to.scan, to.column)
     is_clustered = not clustering.why_not and clustering.depth <= USEFUL_DEPTH
-    return is_clustered or (context.filter_rows and build_bytes <= MUCH_LARGER * scan.bytes)
+    return is_clustered or (context.filter_rows and _rows_pay(to, planned, nodes, context))
 
 
 def _selective_builds(alive: list[PlannedFilter], nodes: dict[int, Node], context: RuleContext) -> set[int]:
