@@ -46,7 +46,7 @@ def test_rows_that_would_be_moved_are_tested() -> None:
         pytest.param(two(smaller_bytes=5 * MB), SPREAD, id="the build side is broadcast: nothing moves"),
         pytest.param(two(), replace(SPREAD, filter_rows=False), id="filterRows=false"),
         pytest.param(two(replace(LINES, bytes=60 * MB)), SPREAD, id="the scan is not large"),
-        pytest.param(two(build=where(replace(ORDERS, bytes=1200 * MB))), SPREAD, id="the build side is dear"),
+        pytest.param(two(build=where(replace(ORDERS, bytes=2400 * MB))), SPREAD, id="the build side is dear"),
         pytest.param(two(build=ORDERS), SPREAD, id="the build side keeps every key"),
         pytest.param(
             two(
