@@ -4,7 +4,7 @@ Each query has a seed of its own, ``chunk-number``. A failure names it; to run t
 
     HEADGATE_SEED=7-13 pytest tests/batch/test_random_queries.py
 
-A usual run takes every other chunk of the first 21; HEADGATE_CHUNKS=0:21 takes all 525 queries, 1000:1040 others.
+A usual run takes every fourth chunk of the first 21; HEADGATE_CHUNKS=0:21 takes all 525 queries, 1000:1040 others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.batch.random_queries import RandomQuery, RandomTable, write_random_ta
 
 QUERIES = 25
 SEED = os.environ.get("HEADGATE_SEED", "")
-WANTED = (int(number) for number in os.environ.get("HEADGATE_CHUNKS", "0:21:2").split(":"))  # first, end and step
+WANTED = (int(number) for number in os.environ.get("HEADGATE_CHUNKS", "0:21:4").split(":"))  # first, end and step
 CHUNKS = [int(SEED.split("-")[0])] if SEED else list(range(*WANTED))
 NUMBERS = [int(SEED.split("-")[1])] if "-" in SEED else list(range(QUERIES))
 
@@ -93,7 +93,7 @@ def check_all(counts: Path, chunk: int, tally: Tally) -> None:
     written.rename(counts / f"{chunk}")
     told = [tuple(map(int, path.read_text().split())) for path in counts.glob("[0-9]*")]
     ran, filtered, failed = (sum(column) for column in zip(*told, strict=True))
-    if ran >= 250 and len(told) == len(CHUNKS):
+    if ran >= 150 and len(told) == len(CHUNKS):
         assert filtered >= 0.4 * ran, f"only {filtered} of {ran} queries had a filter and found rows"
         assert failed <= 0.02 * ran, f"{failed} of {ran} queries ended with an error"
 

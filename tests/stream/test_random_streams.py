@@ -1,6 +1,6 @@
 """Two hundred random streams through every stateful operator: with Headgate and without it, nothing differs.
 
-A usual run takes every other group of them; HEADGATE_STREAMS=all takes all.
+A usual run takes every fourth group of them; HEADGATE_STREAMS=all takes all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def late_rows() -> Iterator[list[int]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, len(PROGRAMS), TOGETHER if ALL else 2 * TOGETHER))
+@pytest.mark.parametrize("first", range(0, len(PROGRAMS), TOGETHER if ALL else 4 * TOGETHER))
 def test_random_streams_are_the_same(gated: SparkSession, tmp_path: Path, late_rows: list[int], first: int) -> None:
     """Each batch's rows, watermarks and state sizes and the final state are the same, with a restart in the middle."""
     pairs = [_pair(gated, tmp_path, program) for program in PROGRAMS[first : first + TOGETHER]]
