@@ -8,7 +8,21 @@ import pytest
 
 from headgate.plan import Clustering, QueryPlan, RuleContext, Strategy
 from headgate.plan.nodes import Node
-from tests.plan.builders import CHOOSE, EVERY, MB, alive, clause, column, join, planned, project, ref, scan, where
+from tests.plan.builders import (
+    CHOOSE,
+    EVERY,
+    MB,
+    alive,
+    clause,
+    column,
+    join,
+    limit,
+    planned,
+    project,
+    ref,
+    scan,
+    where,
+)
 
 SPREAD = RuleContext(clustering=lambda scan, column: Clustering(100, 1.0))
 LINE_ORDER, LINE_PART = column(1, "l_order"), column(2, "l_part")
@@ -48,6 +62,7 @@ def test_rows_that_would_be_moved_are_tested() -> None:
         pytest.param(two(replace(LINES, bytes=60 * MB)), SPREAD, id="the scan is not large"),
         pytest.param(two(build=where(replace(ORDERS, bytes=2400 * MB))), SPREAD, id="the build side is dear"),
         pytest.param(two(build=ORDERS), SPREAD, id="the build side keeps every key"),
+        pytest.param(two(build=limit(ORDERS)), SPREAD, id="the build side may differ when it is run again"),
         pytest.param(
             two(
                 replace(LINES, output=(column(1, "l_order", "string"), LINE_PART)),

@@ -54,6 +54,8 @@ def _by_rows(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContex
     """Mark the scans whose rows are worth a test each, although every file may hold rows that pass."""
     if planned.op not in ("=", "<=>") or not context.filter_rows:
         return planned
+    if planned.build_once_only and not _is_small(nodes[planned.build], context):
+        return planned  # its rows would be too many to keep, and its keys of no use
     consumers = [replace(to, by_rows=_rows_pay(to, planned, nodes, context)) for to in planned.consumers]
     return replace(planned, consumers=tuple(consumers))
 
