@@ -70,6 +70,15 @@ def test_settings_are_followed_from_query_to_query(spark: SparkSession, size: in
     assert found[0] == found[2] > found[1] == 7, "a file that costs as much to open as to read is not cut"
 
 
+def test_a_setting_that_changes_after_planning_counts(spark: SparkSession, size: int) -> None:
+    """Spark reads how a scan is cut when it runs: after planning, a file is made as dear to open as to read."""
+    with enabled(spark), settings(spark, spark_sql_files_maxPartitionBytes=str(int(2.2 * size))):
+        frame = spark.sql(QUERY.format(first=105))
+        frame._jdf.queryExecution().executedPlan()
+        with settings(spark, spark_sql_files_openCostInBytes=str(size)):
+            assert number_of_tasks(frame) == 7
+
+
 def test_the_number_that_a_user_asks_for_is_kept(spark: SparkSession, size: int) -> None:
     with settings(spark, spark_sql_files_minPartitionNum="3"):
         assert tasks(spark, first=105, limit=2.2 * size) == 4

@@ -43,12 +43,13 @@ def test_several_conditions_of_one_column() -> None:
     [
         clause(NAME, literal("'a'")),
         clause(N, literal("(1 + 1)"), "<"),
+        clause(DAY, literal("DATE '0000-01-01'"), ">"),
         clause(N, literal("NULL"), "<=>"),
         clause(computed(N), literal("5"), "<"),
         clause(N, DAY, "<"),
         Conjunct("other", "n in (1, 2)"),
     ],
-    ids=["text", "computed literal", "null-safe", "computed column", "two columns", "no comparison"],
+    ids=["text", "computed literal", "year 0", "null-safe", "computed column", "two columns", "no comparison"],
 )
 def test_anything_else_says_nothing(test: Conjunct) -> None:
     assert asked(test) == {}

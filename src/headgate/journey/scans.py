@@ -64,6 +64,10 @@ class Scans:
             domains[name] = domains[name] & domain if name in domains else domain
         if not domains or self.nodes[scan].source != "parquet":
             return self.nodes[scan].bytes
+        layout = self.layout(scan)
+        partitions = {name for name, _ in layout.partition_columns}
+        if len(layout.files) > _ALL_FOOTERS:  # an estimate is not worth that many footers
+            domains = {name: domain for name, domain in domains.items() if name in partitions}
         return self.prune(scan, domains).bytes_read
 
     def rows(self, scan: int) -> int | None:

@@ -164,7 +164,8 @@ class Journey:
         return {"keep": keep, "rowGroups": groups, "filters": predicates}
 
     def _consuming(self, scan: int) -> list[tuple[_Collected, Consumer]]:
-        return [(c, to) for c in self._collected.values() for to in c.planned.consumers if to.scan == scan]
+        held = list(self._collected.values())  # taps report while builds beside the query are judged
+        return [(c, to) for c in held for to in c.planned.consumers if to.scan == scan]
 
     def _found(self, scan: int) -> dict[str, Domain]:
         """Return what the filters so far say of the columns of a scan, by name."""
@@ -262,7 +263,7 @@ class Journey:
 
     def tests_rows(self, planned: PlannedFilter, consumer: Consumer) -> bool:
         """Whether a late filter should also test rows: only where something dear lies between scan and join."""
-        moved = consumer.shuffles > 0 or self.build_bytes(planned.build) > self._broadcast_bytes
+        moved = consumer.by_rows or consumer.shuffles > 0 or self.build_bytes(planned.build) > self._broadcast_bytes
         return moved and self._settings.filter_rows
 
     def domain_for(self, planned: PlannedFilter, type: str) -> Domain | None:
@@ -273,7 +274,7 @@ class Journey:
     def tell_late(self, report: FilterReport, planned: PlannedFilter, story: LateReport) -> None:
         """Write into a filter's report what became of it after the query had started."""
         report.late = story
-        report.reason = self._failed.get(planned.build, "")
+        report.reason = self._failed.get(planned.build, "") or self._given_up.get(planned.id, "")
         if (collected := self._collected.get(planned.id)) is not None:
             report.kind, report.values = _kind(collected.domain), collected.domain.count()
             report.bytes, report.collect_ms = collected.domain.nbytes, collected.build.millis

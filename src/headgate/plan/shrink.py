@@ -68,7 +68,7 @@ def _equal(join: Join, column: int, side: Node) -> int | None:
         ends = (test.left.column, test.right.column)
         if column not in ends or None in ends:
             continue
-        twin = side.find_column(next(end for end in ends if end is not None and end != column))
+        twin = side.find_column(next((end for end in ends if end is not None and end != column), column))
         own = join.find_column(column)
         if twin is not None and own is not None and twin.type == own.type in WHOLE_NUMBERS:
             return twin.id

@@ -46,5 +46,5 @@ def _asked(conjunct: Conjunct, scan: Scan) -> list[tuple[Column, Domain]]:
 
 def _value(type: str, sql: str) -> Any:
     if type == "date" and (found := re.fullmatch(r"DATE '(\d{4}-\d\d-\d\d)'", sql)):
-        return dt.date.fromisoformat(found[1])
+        return dt.date.fromisoformat(found[1]) if found[1] >= "0001" else None  # Spark knows a year 0
     return int(sql.rstrip("L")) if type in _WHOLE and re.fullmatch(r"-?\d{1,18}L?", sql) else None

@@ -76,8 +76,7 @@ def _rows_pay(to: Consumer, planned: PlannedFilter, nodes: dict[int, Node], cont
         if join.smaller_bytes > context.broadcast_bytes:
             if context.strategy is Strategy.ALWAYS:
                 return True
-            reading = sum(map(context.left, nodes[planned.build].scans()))
-            return is_large and reading <= share * context.left(scan)
+            return is_large and sum(map(context.left, nodes[planned.build].scans())) <= share * context.left(scan)
         if join.type in ("INNER", "LEFT SEMI") and _may_select(other):
             share = _FAR_LARGER
     return False
