@@ -226,3 +226,13 @@ def test_always_keeps_what_cost_would_drop_and_cost_keeps_a_part_of_always() -> 
 
     assert set(alive(some)) == {"a.a"}
     assert {"a.a", "b.b", "c.c"} <= set(alive(every))
+
+
+def test_partitions_that_spark_prunes_itself_are_left_to_it() -> None:
+    """Pruning by a broadcast costs nothing more; where the build side is not broadcast it does not happen."""
+    pruned = where(FACT, Conjunct("dynamic pruning", "dynamicpruning", left=ref(K)))
+    assert reason(star(probe=pruned)).startswith("Spark prunes these partitions itself")
+    assert reason(star(where(replace(DIM, bytes=100 * MB)), pruned)) == ""
+    other = where(FACT, Conjunct("dynamic pruning", "dynamicpruning", left=ref(V)))
+    assert reason(star(probe=other)) == ""
+    assert alive(planned(star(probe=pruned), CHOOSE, EVERY)) == {"dim.id": ["fact.k"]}

@@ -218,6 +218,7 @@ public class PlanReader {
       out.put("op", "is not null");
     } else if (condition instanceof DynamicPruningSubquery) {
       out.put("op", "dynamic pruning");
+      out.put("left", expression((Expression) ((DynamicPruningSubquery) condition).pruningKey()));
     } else {
       out.put("op", "other");
     }

@@ -178,6 +178,8 @@ def _judged(planned: PlannedFilter, selective: set[int], nodes: dict[int, Node],
 def _consumer_verdict(consumer: Consumer, planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> str:
     scan, build_bytes = nodes[consumer.scan], nodes[planned.build].scanned_bytes()
     assert isinstance(scan, Scan)
+    if _is_small(nodes[planned.build], context) and _is_pruned_by_spark(consumer, nodes):
+        return "Spark prunes these partitions itself, by the broadcast of the build side"
     if consumer.by_rows:
         return ""
     if scan.bytes < context.min_scan_bytes:
@@ -190,6 +192,16 @@ def _consumer_verdict(consumer: Consumer, planned: PlannedFilter, nodes: dict[in
     if clustering.depth > USEFUL_DEPTH:
         return f"{_NOTHING}: {clustering.depth:.0%} of {clustering.containers} row groups overlap in this column"
     return ""
+
+
+def _is_pruned_by_spark(consumer: Consumer, nodes: dict[int, Node]) -> bool:
+    """Whether Spark's own dynamic pruning is on the very column: a second filter would only list the files again."""
+    for node in nodes.values():
+        if isinstance(node, Filter) and any(scan.id == consumer.scan for scan in node.scans()):
+            own = (test.left for test in node.conjuncts if test.op == "dynamic pruning" and test.left is not None)
+            if any(key.unwrapped()[0].column == consumer.column for key in own):
+                return True
+    return False
 
 
 def _keep_one_direction(filters: dict[str, PlannedFilter], nodes: dict[int, Node]) -> None:
