@@ -13,14 +13,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headgate.plan.context import RuleContext, Strategy
-from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, PlannedFilter, QueryPlan, Scan
+from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, PlannedFilter, QueryPlan, Scan, Window
 from headgate.plan.shrink import shrunk
 from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 
 USEFUL_DEPTH = 0.6
 _NOT_CHEAP, _NOTHING = "build side is not cheap", "would remove nothing"
 _ONLY_TAPPED = (_NOT_CHEAP, _NOTHING)  # a build side that is not worth a run of its own may be worth a tap
-AS_LARGE, _FAR_LARGER = 1.0, 0.05
+_LARGER, _FAR_LARGER = 0.9, 0.05
 _LARGE = 8  # times the smallest scan that is worth a filter
 
 
@@ -71,14 +71,16 @@ def _rows_pay(to: Consumer, planned: PlannedFilter, nodes: dict[int, Node], cont
     column = scan.find_column(to.column)
     if column is None or column.type not in WHOLE_NUMBERS:
         return False
-    is_large, share = scan.bytes >= _LARGE * context.min_scan_bytes, AS_LARGE
+    build, is_large = nodes[planned.build], scan.bytes >= _LARGE * context.min_scan_bytes
+    is_grouped = any(isinstance(node, Aggregate | Window) for node in build.walk())  # that takes longer than reading
+    share = context.max_build_share if is_grouped else _LARGER
     for join, other in _joins_above(scan, planned, nodes):
         if join.smaller_bytes > context.broadcast_bytes:
             if context.strategy is Strategy.ALWAYS:
                 return True
-            return is_large and sum(map(context.left, nodes[planned.build].scans())) <= share * context.left(scan)
+            return is_large and sum(map(context.left, build.scans())) <= share * context.left(scan)
         if join.type in ("INNER", "LEFT SEMI") and _may_select(other):
-            share = _FAR_LARGER
+            share = min(share, _FAR_LARGER)
     return False
 
 
