@@ -12,6 +12,7 @@ from tests.plan.builders import (
     CHOOSE,
     EVERY,
     MB,
+    aggregate,
     alive,
     clause,
     column,
@@ -62,6 +63,13 @@ def test_rows_that_would_be_moved_are_tested() -> None:
         pytest.param(two(replace(LINES, bytes=60 * MB)), SPREAD, id="the scan is not large"),
         pytest.param(two(build=where(replace(ORDERS, bytes=2400 * MB))), SPREAD, id="the build side is dear"),
         pytest.param(two(build=ORDERS), SPREAD, id="the build side keeps every key"),
+        pytest.param(
+            two(
+                build=where(aggregate(replace(ORDERS, bytes=1200 * MB), [ORDER], (ORDER, ref(ORDER)), repeatable=True))
+            ),
+            SPREAD,
+            id="the build side groups a large table",
+        ),
         pytest.param(two(build=limit(ORDERS)), SPREAD, id="the build side may differ when it is run again"),
         pytest.param(
             two(
