@@ -137,7 +137,7 @@ def test_the_part_with_the_key_is_enough_where_a_filter_brings_the_rest() -> Non
 
 
 def test_the_whole_is_built_where_no_filter_brings_the_rest() -> None:
-    """The comparison is with a computed column, so that orders cannot be filtered by customers."""
+    """The two are compared by ``<>``, so that orders cannot be filtered by customers."""
     other = clause(CUSTOMER, CUSTOMER_ID, "<>")
     orders = join(where(ORDERS), where(CUSTOMERS), other, **MOVED)
     assert build_of(chosen(two(build=orders)), LINE_ORDER.id) == ["orders", "customers"]

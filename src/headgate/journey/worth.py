@@ -8,7 +8,6 @@ from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.journey.scans import Scans
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
-from headgate.plan.rules.choose_filters import USEFUL_DEPTH
 
 Found = Callable[[int], Mapping[str, Domain]]  # what the filters so far say of the columns of a scan
 
@@ -39,7 +38,4 @@ class Worth:
 
     def _is_by_rows(self, to: Consumer) -> bool:
         """Whether a scan is filtered by rows alone: its row groups do not tell the column's values apart."""
-        if not to.by_rows:
-            return False
-        clustering = self._scans.clustering(to.scan, to.column)
-        return bool(clustering.why_not) or clustering.depth > USEFUL_DEPTH
+        return to.by_rows and not self._scans.clustering(to.scan, to.column).is_useful

@@ -8,6 +8,8 @@ from enum import Enum
 
 from headgate.plan.nodes import QueryPlan, Scan
 
+USEFUL_DEPTH = 0.6
+
 
 class Strategy(Enum):
     """Which legal filters are applied."""
@@ -27,6 +29,11 @@ class Clustering:
     containers: int
     depth: float
     why_not: str = ""
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether a filter on the column can leave containers out."""
+        return not self.why_not and self.depth <= USEFUL_DEPTH
 
 
 def nothing_known(scan: int, column: int) -> Clustering:

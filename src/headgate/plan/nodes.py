@@ -130,6 +130,20 @@ class Join(Node):
         """The right child."""
         return self.children[1]
 
+    def equal_column(self, column: int, side: Node) -> Column | None:
+        """Return the column of ``side`` that the join makes equal to ``column``: both plain, and of one type."""
+        own = self.left.find_column(column) or self.right.find_column(column)
+        for conjunct in self.conjuncts:
+            if conjunct.op != "=" or conjunct.left is None or conjunct.right is None:
+                continue
+            for ours, theirs in ((conjunct.left, conjunct.right), (conjunct.right, conjunct.left)):
+                if ours.column != column or theirs.column is None:
+                    continue
+                twin = side.find_column(theirs.column)
+                if twin is not None and own is not None and twin.type == own.type:
+                    return twin
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Node):

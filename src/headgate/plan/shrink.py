@@ -53,23 +53,10 @@ def _parts(node: Node, column: int, joined: _Joined) -> Iterator[tuple[Node, int
             yield from _parts(child, column, joined)
         case Join(type="INNER", left=left, right=right):
             for side, other in ((left, right), (right, left)):
-                here = column if side.find_column(column) else _equal(node, column, side)
+                twin = node.equal_column(column, side)
+                equal = twin.id if twin is not None and twin.type in WHOLE_NUMBERS else None
+                here = column if side.find_column(column) else equal
                 if here is not None:
                     beside = (*joined, (node, other))
                     yield side, here, beside
                     yield from _parts(side, here, beside)
-
-
-def _equal(join: Join, column: int, side: Node) -> int | None:
-    """Return the column of a side that the join makes equal to a whole number of the other side."""
-    for test in join.conjuncts:
-        if test.op != "=" or test.left is None or test.right is None:
-            continue
-        ends = (test.left.column, test.right.column)
-        if column not in ends or None in ends:
-            continue
-        twin = side.find_column(next((end for end in ends if end is not None and end != column), column))
-        own = join.find_column(column)
-        if twin is not None and own is not None and twin.type == own.type in WHOLE_NUMBERS:
-            return twin.id
-    return None

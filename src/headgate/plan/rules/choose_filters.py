@@ -17,7 +17,6 @@ from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, 
 from headgate.plan.shrink import shrunk
 from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 
-USEFUL_DEPTH = 0.6
 _NOT_CHEAP, _NOTHING = "build side is not cheap", "would remove nothing"
 _ONLY_TAPPED = (_NOT_CHEAP, _NOTHING)  # a build side that is not worth a run of its own may be worth a tap
 _LARGER, _FAR_LARGER = 0.9, 0.05
@@ -143,9 +142,9 @@ def _consumer_is_worth_a_tap(
     assert isinstance(scan, Scan)
     if scan.bytes < _LARGE * context.min_scan_bytes or nodes[planned.build].scanned_bytes() > scan.bytes:
         return False
-    clustering = context.clustering(to.scan, to.column)
-    is_clustered = not clustering.why_not and clustering.depth <= USEFUL_DEPTH
-    return is_clustered or (context.filter_rows and _rows_pay(to, planned, nodes, context))
+    return context.clustering(to.scan, to.column).is_useful or (
+        context.filter_rows and _rows_pay(to, planned, nodes, context)
+    )
 
 
 def _selective_builds(alive: list[PlannedFilter], nodes: dict[int, Node], context: RuleContext) -> set[int]:
@@ -191,7 +190,7 @@ def _consumer_verdict(consumer: Consumer, planned: PlannedFilter, nodes: dict[in
     clustering = context.clustering(consumer.scan, consumer.column)
     if clustering.why_not:
         return clustering.why_not
-    if clustering.depth > USEFUL_DEPTH:
+    if not clustering.is_useful:
         return f"{_NOTHING}: {clustering.depth:.0%} of {clustering.containers} row groups overlap in this column"
     return ""
 

@@ -17,7 +17,6 @@ from headgate.plan.casts import lossy_cast
 from headgate.plan.context import RuleContext
 from headgate.plan.nodes import (
     Aggregate,
-    Column,
     Consumer,
     Expression,
     Filter,
@@ -152,26 +151,8 @@ def _through_join(node: Join, column: int, compared: str, shuffles: int, reasons
         here = column if side.find_column(column) else None
         if here is not None and node.type in passing:
             found += _trace(side, here, compared, shuffles + 1, reasons)
-        elif here is None and node.type in _EQUALS_BOTH and (twin := _equal_column(node, column, side)) is not None:
-            found += _trace(side, twin, compared, shuffles + 1, [])
+        elif here is None and node.type in _EQUALS_BOTH and (twin := node.equal_column(column, side)) is not None:
+            found += _trace(side, twin.id, compared, shuffles + 1, [])
     if not found and not reasons:
         raise _Stopped(stopped)
     return found
-
-
-def _equal_column(join: Join, column: int, side: Node) -> int | None:
-    """Return the column of ``side`` that the join makes equal to ``column``, where both are plain and of one type."""
-    for conjunct in join.conjuncts:
-        if conjunct.op != "=" or conjunct.left is None or conjunct.right is None:
-            continue
-        for ours, theirs in ((conjunct.left, conjunct.right), (conjunct.right, conjunct.left)):
-            if ours.column != column or theirs.column is None:
-                continue
-            twin, own = side.find_column(theirs.column), _output(join, column)
-            if twin is not None and own is not None and twin.type == own.type:
-                return twin.id
-    return None
-
-
-def _output(join: Join, column: int) -> Column | None:
-    return join.left.find_column(column) or join.right.find_column(column)
