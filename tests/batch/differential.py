@@ -22,6 +22,7 @@ from headgate.observe import FilterReport, QueryReport, ScanReport
 
 MakeFrame = Callable[[], DataFrame]
 Check = Callable[..., QueryReport]
+Answer = Counter[Any] | tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def rows_of(df: DataFrame) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(canonical(value) for value in row) for row in df.collect())
 
 
-def outcome(make_df: MakeFrame) -> Counter[Any] | tuple[str, str]:
+def outcome(make_df: MakeFrame) -> Answer:
     """Return the rows of a query, or the Java class and the condition of the error that it ends with."""
     try:
         return rows_of(make_df())

@@ -1,0 +1,99 @@
+"""Tables that change between planning and execution: the answer is one that plain Spark gives for the same steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import headgate
+from headgate.journey.late import LateFilters
+from tests.batch.changing_tables import CHANGES, LAYOUTS, PLANNERS, ChangingTables, actions, queries
+from tests.batch.differential import Answer, enabled, rows_of, settings
+
+WAITING = {"max_wait": "1h", "non_blocking": False}
+LATE = {"max_wait": "0s", "non_blocking": True}
+NO_BROADCAST = {"spark_sql_autoBroadcastJoinThreshold": "-1"}
+NOT_ADAPTIVE = {"spark_sql_adaptive_enabled": "false"}
+
+# how build sides run: options of Headgate, and settings of Spark
+MODES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "rows kept": (WAITING, {}),
+    "rows kept, not adaptive": (WAITING, NOT_ADAPTIVE),
+    "rows not kept": (WAITING, NO_BROADCAST),
+    "rows not kept, not adaptive": (WAITING, NO_BROADCAST | NOT_ADAPTIVE),
+    "late": (LATE, {}),
+    "late and tapped": (LATE, NO_BROADCAST | NOT_ADAPTIVE),
+}
+CASES = [
+    *((layout, "rows not kept", change) for layout in LAYOUTS for change in CHANGES),
+    *(("catalog", mode, change) for mode in MODES for change in CHANGES if mode != "rows not kept"),
+    *(
+        (layout, mode, change)
+        for layout in ("partitioned", "path")
+        for mode in ("rows kept", "late")
+        for change in ("dim grows", "fact grows")
+    ),
+]
+CHEAP = {"spark_sql_codegen_wholeStage": "false", "spark_sql_codegen_factoryMode": "NO_CODEGEN"}
+
+
+@pytest.fixture
+def filters_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Late filters are published when the plan is made; one from a tap comes when the plan runs, so nobody waits for it."""
+    start = LateFilters.start
+
+    def start_and_finish(self: LateFilters, *arguments: Any) -> None:
+        start(self, *arguments)
+        self.join(0.5 if self._query.tapped_filters() else 60.0)
+
+    monkeypatch.setattr(LateFilters, "start", start_and_finish)
+
+
+@contextmanager
+def made(spark: SparkSession, home: Path, layout: str) -> Iterator[ChangingTables]:
+    tables = ChangingTables(spark, home, layout)
+    try:
+        yield tables
+    finally:
+        tables.drop_all()
+
+
+def planned_frames(spark: SparkSession, layout: str) -> dict[str, DataFrame]:
+    """Make a frame for each query, and have each planned by one call or another that shows something of its plan."""
+    frames = {name: spark.sql(query) for name, query in queries(layout).items()}
+    for number, frame in enumerate(frames.values()):
+        PLANNERS[number % len(PLANNERS)](frame)
+    return frames
+
+
+def assert_same_answers(expected: dict[str, Answer], found: dict[str, Answer]) -> None:
+    wrong = [f"{step}: {expected[step]} off, {found[step]} on" for step in expected if expected[step] != found[step]]
+    assert not wrong, f"{len(wrong)} of {len(expected)} answers differ\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize(("layout", "mode", "change"), CASES)
+def test_a_plan_made_before_a_change(
+    spark: SparkSession, tmp_path: Path, filters_come_first: None, layout: str, mode: str, change: str
+) -> None:
+    """A frame is planned, a table changes, the frame runs: what was learned from the old files is not used any more."""
+    options, configured = MODES[mode]
+    with settings(spark, **CHEAP, **configured):
+        with made(spark, tmp_path / "off", layout) as tables:
+            before = actions({name: spark.sql(query) for name, query in queries(layout).items()})
+            frames = planned_frames(spark, layout)
+            CHANGES[change](tables)
+            expected = actions(frames)
+        assert expected != before, "the change makes no difference: the comparison proves nothing"
+        with made(spark, tmp_path / "on", layout) as tables, enabled(spark, **options) as gate:
+            frames = planned_frames(spark, layout)
+            narrowed = [r for r in gate.reports if any(f.late or f.state == "applied" for f in r.filters)]
+            CHANGES[change](tables)
+            found = actions(frames)
+            assert gate.report().failures == []
+    assert_same_answers(expected, found)
+    assert len(narrowed) >= 3, "too few of the plans had a filter to lose"
