@@ -1,0 +1,113 @@
+"""A file format and a file index that extend Spark's own and mean something else, compiled with Spark's compiler.
+
+`SwappedParquet` finds each of the columns k and v under the name of the other, as formats with a column mapping do.
+`HidingIndex` leaves out the files with "hidden" in their name and says so to nobody, as indexes with versions do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
+
+SWAPPED = "stand_in.SwappedParquet"
+SOURCES = {
+    "SwappedParquet": """
+package stand_in;
+
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+public class SwappedParquet extends ParquetFileFormat {
+  public scala.Function1 buildReaderWithPartitionValues(org.apache.spark.sql.SparkSession session, StructType data,
+      StructType partition, StructType required, scala.collection.immutable.Seq filters,
+      scala.collection.immutable.Map options, org.apache.hadoop.conf.Configuration conf) {
+    scala.collection.immutable.Seq none = (scala.collection.immutable.Seq) scala.collection.immutable.Nil$.MODULE$;
+    return super.buildReaderWithPartitionValues(session, swapped(data), partition, swapped(required), none, options, conf);
+  }
+
+  private static StructType swapped(StructType columns) {
+    StructField[] fields = new StructField[columns.fields().length];
+    for (int i = 0; i < fields.length; i++) {
+      StructField field = columns.fields()[i];
+      String name = field.name().equals("k") ? "v" : field.name().equals("v") ? "k" : field.name();
+      fields[i] = new StructField(name, field.dataType(), field.nullable(), field.metadata());
+    }
+    return new StructType(fields);
+  }
+}
+""",
+    "HidingIndex": """
+package stand_in;
+
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
+
+public class HidingIndex implements FileIndex {
+  private final FileIndex all;
+  public int listed;
+
+  public HidingIndex(FileIndex all) { this.all = all; }
+  public Seq rootPaths() { return all.rootPaths(); }
+  public StructType partitionSchema() { return all.partitionSchema(); }
+  public void refresh() { all.refresh(); }
+  public long sizeInBytes() { return all.sizeInBytes(); }
+  public scala.Option metadataOpsTimeNs() { return all.metadataOpsTimeNs(); }
+  public String[] inputFiles() { return all.inputFiles(); }
+  /** What is listed first is the last word: whoever lists again sees another version of the table. */
+  public Seq listFiles(Seq partitionFilters, Seq dataFilters) {
+    listed++;
+    return all.listFiles(partitionFilters, dataFilters);
+  }
+}
+""",
+}
+
+
+def stand_ins(spark: SparkSession, home: Path) -> None:
+    """Compile the classes and load them where Spark looks for data sources."""
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    resource = jvm.org.codehaus.commons.compiler.util.resource
+    inputs = spark.sparkContext._gateway.new_array(resource.Resource, len(SOURCES))  # type: ignore[union-attr]
+    for i, (name, source) in enumerate(SOURCES.items()):
+        path = home / f"{name}.java"
+        path.write_text(source)
+        inputs[i] = resource.FileResource(jvm.java.io.File(str(path)))
+    compiler = jvm.org.codehaus.janino.Compiler()
+    compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader))
+    compiler.setDestinationDirectory(jvm.java.io.File(str(home / "classes")), False)
+    compiler.compile(inputs)
+    loader.addURL(jvm.java.io.File(str(home / "classes")).toURI().toURL())
+
+
+def indexed(spark: SparkSession, frame: DataFrame) -> DataFrame:
+    """Return a frame over the same files that lists them through a `HidingIndex`."""
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    files = plan.relation()
+    index = loader.loadClass("stand_in.HidingIndex").getConstructors()[0].newInstance(_array(jvm, files.location()))
+    fresh = files.copy(
+        index,
+        files.partitionSchema(),
+        files.dataSchema(),
+        files.bucketSpec(),
+        files.fileFormat(),
+        files.options(),
+        spark._jsparkSession,
+    )
+    relation = plan.copy(fresh, plan.output(), plan.catalogTable(), plan.isStreaming(), plan.stream())
+    made = jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, relation)
+    return ClassicFrame(made, spark)
+
+
+def _array(jvm: Any, *items: Any) -> Any:
+    listed = jvm.java.util.ArrayList()
+    for item in items:
+        listed.add(item)
+    return listed.toArray()

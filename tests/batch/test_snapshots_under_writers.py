@@ -1,0 +1,149 @@
+"""Others write while a query is planned: the answer is that of one snapshot of each table, before the write or after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headgate.catalyst.bridge import Query
+from headgate.collect import RunningWave
+from tests.batch.changing_tables import ChangingTables, queries
+from tests.batch.differential import Answer, enabled, outcome, rows_of, settings
+from tests.batch.test_snapshots import CHEAP, LATE, NO_BROADCAST, WAITING, made
+
+MOMENTS: dict[str, tuple[type, str, bool]] = {
+    "before the build starts": (Query, "start_builds", True),
+    "when the build has ended": (RunningWave, "wait", False),
+    "before the plan is written": (Query, "write", True),
+    "when the plan is written": (Query, "write", False),
+}
+WRITES: dict[str, dict[str, list[tuple[int, int, int]]]] = {
+    "dim": {"dim": [(55, 1, 5)]},
+    "fact": {"fact": [(5, 1, 0), (75, 2, 7)]},
+    "both": {"dim": [(300, 1, 30)], "fact": [(300, 1, 30)]},
+}
+MODES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "rows kept": (WAITING, {}),
+    "rows not kept": (WAITING, NO_BROADCAST),
+    "late": (LATE, NO_BROADCAST),
+}
+
+
+@contextmanager
+def once_at(monkeypatch: pytest.MonkeyPatch, moment: str, act: Callable[[], None]) -> Iterator[list[str]]:
+    """Have something done in another thread, once, at a moment of the next query; the query goes on when it is done."""
+    owner, name, comes_first = MOMENTS[moment]
+    original, done = getattr(owner, name), []
+
+    def act_once() -> None:
+        if not done:
+            done.append(moment)
+            thread = Thread(target=act)
+            thread.start()
+            thread.join(120.0)
+            assert not thread.is_alive()
+
+    def hooked(self: Any, *arguments: Any) -> Any:
+        if comes_first:
+            act_once()
+        result = original(self, *arguments)
+        if not comes_first and result is not None:
+            act_once()
+        return result
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, hooked)
+        yield done
+
+
+def possible_answers(spark: SparkSession, home: Path, query: str, writes: dict[str, Any]) -> list[Answer]:
+    """Return what plain Spark says with each table before and after its write, independently of one another."""
+    told = []
+    for number, chosen in enumerate(product((False, True), repeat=len(writes))):
+        with made(spark, home / str(number), "catalog") as tables:
+            for (table, rows), written in zip(writes.items(), chosen, strict=True):
+                if written:
+                    tables.insert(table, rows)
+            told.append(outcome(lambda: spark.sql(query)))
+    return told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("written", WRITES)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_write_while_the_query_is_planned(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, written: str, mode: str
+) -> None:
+    """An INSERT in another thread is seen whole or not at all, by the query, by its second run, and by the next query."""
+    options, configured = MODES[mode]
+    writes = WRITES[written]
+    with settings(spark, **CHEAP, **configured):
+        for name in ("left", "anti") if written != "both" else ("left",):
+            query = queries("catalog")[name]
+            possible = possible_answers(spark, tmp_path / name, query, writes)
+            with made(spark, tmp_path / name / "on", "catalog") as tables, enabled(spark, **options) as gate:
+
+                def write(tables: ChangingTables = tables) -> None:
+                    for table, rows in writes.items():
+                        tables.insert(table, rows)
+
+                frame = spark.sql(query)
+                with once_at(monkeypatch, moment, write) as done:
+                    first = outcome(lambda f=frame: f)
+                assert done, "nothing was written while the query was planned"
+                again, after = outcome(lambda f=frame: f), outcome(lambda q=query: spark.sql(q))
+                assert first in possible, f"{name}: {first} is none of {possible}"
+                assert again in possible, f"{name}: {again} is none of {possible}"
+                assert after == possible[-1]
+                assert gate.report().failures == []
+
+
+@pytest.mark.parametrize("rows_kept", [True, False], ids=["rows kept", "rows not kept"])
+def test_a_cache_that_is_evicted_after_the_build(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_kept: bool
+) -> None:
+    """A cache over a plan that gives other rows each time is no build side, unless its rows are kept: it may be evicted.
+
+    Every row has its match, so a row without one was joined with what another computation of the cache left unread.
+    """
+    with made(spark, tmp_path, "path"):
+        clock = "pmod(cast(reflect('java.lang.System', 'nanoTime') as bigint) div 1000, 80)"
+        cached = spark.range(0, 3, 1, 1).selectExpr(f"cast({clock} as int) id").persist()
+        evict = evictor(spark)
+        cached.count()
+        cached.createOrReplaceTempView("evicted")
+        configured = {} if rows_kept else NO_BROADCAST
+        query = "select e.id, f.v from evicted e left join live_fact f on f.k = e.id"
+        try:
+            with settings(spark, **CHEAP, **configured), enabled(spark, **WAITING) as gate:
+                for _ in range(5):  # a clock may give matching rows by chance
+                    with once_at(
+                        monkeypatch, "when the plan is written" if rows_kept else "before the plan is written", evict
+                    ):
+                        rows = rows_of(spark.sql(query))
+                    assert rows.total() == 3
+                    assert not [row for row in rows if row[1] is None], f"{rows}\n{gate.report()}"
+        finally:
+            cached.unpersist(blocking=True)
+            spark.catalog.dropTempView("evicted")
+
+
+def evictor(spark: SparkSession) -> Callable[[], None]:
+    """Return what removes the blocks of every cache from memory, as a lack of memory does; the caches stay."""
+
+    def evict() -> None:
+        persisted = spark.sparkContext._jsc.sc().getPersistentRDDs()  # type: ignore[union-attr]
+        blocks = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get().blockManager()  # type: ignore[union-attr]
+        each = persisted.keys().iterator()
+        while each.hasNext():
+            blocks.removeRdd(each.next())
+
+    return evict
