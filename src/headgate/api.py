@@ -12,6 +12,7 @@ from headgate.observe import QueryReport, explain_text
 from headgate.session import Gate
 
 _gates: dict[str, Gate] = {}
+_marked_only: dict[str, Gate] = {}  # sessions that are not enabled, but have filtered DataFrames
 
 
 def enable(spark: SparkSession, **options: Any) -> Gate:
@@ -31,12 +32,16 @@ def enable(spark: SparkSession, **options: Any) -> Gate:
 
 def disable(spark: SparkSession) -> None:
     """Put the session back exactly as it was; disabling one that is not enabled changes nothing."""
-    if (gate := _gates.pop(session_key(spark), None)) is not None:
-        gate.close()
+    for gates in (_gates, _marked_only):
+        if (gate := gates.pop(session_key(spark), None)) is not None:
+            gate.close()
 
 
 def filtered(df: DataFrame) -> DataFrame:
-    """Return one DataFrame with its dynamic filters applied, whether or not its session is enabled."""
+    """Return one DataFrame whose queries are filtered, whether or not its session is enabled.
+
+    Filters are learned anew for each query, so the DataFrame may be kept while its tables change.
+    """
     narrowed: DataFrame = _gate_for(df).filtered(df)
     return narrowed
 
@@ -61,6 +66,6 @@ def _gate_for(df: DataFrame) -> Gate:
     key = session_key(spark)
     if key in _gates:
         return _gates[key]
-    gate = Gate(spark)
-    gate.close()
-    return gate
+    if key not in _marked_only or _marked_only[key].is_closed:
+        _marked_only[key] = Gate(spark, only_marked=True)
+    return _marked_only[key]

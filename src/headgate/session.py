@@ -57,7 +57,7 @@ class Traveller:
         root, configured = read_plan(query.read())
         settings = read_settings(configured)
         broadcast, by_case = int(configured["broadcast"]), bool(configured["caseSensitive"])
-        scans = Scans(query, root, self._cache, settings, case_sensitive=by_case, by_name=not configured["fieldIds"])
+        scans = Scans(query, root, self._cache, settings, case_sensitive=by_case)
         plan = plan_filters(root, _context(settings, scans, broadcast))
         journey = Journey(plan, scans, settings, broadcast_bytes=broadcast)
         late = None if settings.strategy == "never" else self._collect(query, journey, settings, patient)
@@ -150,7 +150,7 @@ def _context(settings: Settings, scans: Scans, broadcast: int) -> RuleContext:
 class Gate:
     """Headgate inside one Spark session: made by `headgate.enable`, closed by `headgate.disable` or ``close()``."""
 
-    def __init__(self, spark: Any, **options: Any) -> None:
+    def __init__(self, spark: Any, *, only_marked: bool = False, **options: Any) -> None:
         texts = {name: checked(name, value) for name, value in options.items()}
         self._spark = spark
         self._coordinator: Coordinator | None = None
@@ -159,6 +159,7 @@ class Gate:
         self._last: QueryReport | None = None
         self._reported = 0
         self._bridge = SparkBridge(spark, self._rewrite)
+        self._bridge.filter_only_marked(only_marked)
         self._bridge.declare(SETTINGS)
         self._before = self._bridge.configure(texts)
         self.is_closed = False
@@ -236,11 +237,9 @@ class Gate:
         return travelled.root, report
 
     def filtered(self, frame: Any) -> Any:
-        """Return the DataFrame with its dynamic filters applied, or itself where there is nothing to apply."""
-        query = self._bridge.query_of(frame)
+        """Return the DataFrame with its queries filtered, each when it runs; itself where that cannot be done."""
         try:
-            rewritten = self._rewrite(query)
-            return frame if rewritten is None else self._bridge.frame_of(rewritten)
+            return self._bridge.marked(frame)
         except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
             self._bridge.note_failure(error)
             return frame

@@ -6,17 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
+from pyspark.sql.classic.dataframe import DataFrame
 
 import headgate
-from headgate.observe import QueryReport
-from tests.batch.differential import enabled, files_opened, rows_of
+from tests.batch.differential import enabled, files_opened, rows_of, settings
 
 QUERY = "select k, v, name from cat_fact join (select * from cat_dim where id < 60) d on k = id"
-
-
-def reasons(report: QueryReport) -> set[str]:
-    return {f.reason for f in report.filters}
 
 
 def optimized(frame: DataFrame) -> Any:
@@ -29,30 +25,25 @@ def test_a_query_is_narrowed_once(spark: SparkSession, pair: Path) -> None:
         frame = spark.sql(QUERY)
         first, second = optimized(frame), optimized(frame)
         assert first.equals(second)
-        assert first.toString().count("Relation") == 2
+        assert first.toString().count("Relation") == 1  # the other side is rows that were kept
         assert len(gate.reports) == 1
         frame.collect()
         assert len(gate.reports) == 1
 
 
 @pytest.mark.parametrize("threshold", ["-1", "10m"], ids=["shuffled", "broadcast"])
-def test_a_gated_plan_is_already_filtered(spark: SparkSession, pair: Path, threshold: str) -> None:
-    """Through the journey again a narrowed scan gets no filter and says so; rows and files stay as they were."""
-    before = spark.conf.get("spark.sql.autoBroadcastJoinThreshold")
+def test_a_plan_that_carries_its_filters_is_left_alone(spark: SparkSession, pair: Path, threshold: str) -> None:
+    """A narrowed plan that is optimized once more, by whatever way, is not narrowed again; its rows stay as they were."""
     expected = rows_of(spark.sql(QUERY))
-    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", threshold)
-    try:
-        with enabled(spark) as gate:
-            narrowed = gate.filtered(spark.sql(QUERY))
-            root, report = gate.explain(narrowed)
-            assert [getattr(node, "source", "") for node in root.walk()].count("gated") == 1
-            assert "already filtered" in reasons(report)
-            assert not [f for f in report.filters if f.state == "applied" and f.column == "k"]
-            assert rows_of(narrowed) == expected
-            assert 1 in files_opened(narrowed)
-            assert headgate.report(spark).failures == []
-    finally:
-        spark.conf.set("spark.sql.autoBroadcastJoinThreshold", before)
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold), enabled(spark) as gate:
+        narrowed = optimized(spark.sql(QUERY))
+        made = len(gate.reports)
+        datasets: Any = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
+        again = DataFrame(datasets.ofRows(spark._jsparkSession, narrowed), spark)
+        assert rows_of(again) == expected
+        assert 1 in files_opened(again)
+        assert len(gate.reports) == made
+        assert headgate.report(spark).failures == []
 
 
 def test_filtering_a_filtered_frame_changes_nothing(spark: SparkSession, pair: Path) -> None:
@@ -64,13 +55,13 @@ def test_filtering_a_filtered_frame_changes_nothing(spark: SparkSession, pair: P
         assert optimized(again).toString().count("Relation") == optimized(narrowed).toString().count("Relation")
 
 
-def test_a_gated_scan_may_be_a_build_side(spark: SparkSession, pair: Path) -> None:
-    """What is left of a narrowed table is stable, so it can feed the filter of another join."""
+def test_a_filtered_frame_is_filtered_with_what_it_is_joined_to(spark: SparkSession, pair: Path) -> None:
+    """A filtered frame is narrowed in each query that it takes part in, as a whole."""
     expected = rows_of(spark.sql(QUERY).alias("a").join(spark.table("cat_fact").alias("b"), on="k"))
     with enabled(spark) as gate:
         narrowed = gate.filtered(spark.sql(QUERY))
         frame = narrowed.join(spark.read.parquet(str(pair / "cat_fact")).alias("b"), on="k")
         assert rows_of(frame) == expected
         report = headgate.report(spark)
-        assert [f.column for f in report.filters if f.state == "applied"] == ["k"], str(report)
+        assert "k" in [f.column for f in report.filters if f.state == "applied"], str(report)
         assert report.failures == []

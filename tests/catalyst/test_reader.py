@@ -113,11 +113,14 @@ def test_other_sources(read: Read, spark: SparkSession, tmp_path: Path) -> None:
     """Each kind of leaf has its name, so that rules know which are stable."""
     spark.range(3).write.json(str(tmp_path / "json"))
     cached = spark.range(5).selectExpr("id + 1 as a").cache()
+    cached.count()
+    not_loaded = spark.range(5).selectExpr("id + 2 as a").cache()
     frames = {
         "files": spark.read.schema("id int").json(str(tmp_path / "json")),
         "local": spark.sql("select * from values 1, 2"),
         "range": spark.range(5),
         "cached": cached,
+        "cache": not_loaded,
         "rdd": spark.createDataFrame(spark.sparkContext.parallelize([(1,)]), "a int"),
         "checkpoint": spark.range(5).localCheckpoint(),
     }
@@ -128,6 +131,7 @@ def test_other_sources(read: Read, spark: SparkSession, tmp_path: Path) -> None:
         }
     finally:
         cached.unpersist()
+        not_loaded.unpersist()
 
     assert found == {name: name for name in frames}
 
@@ -188,9 +192,9 @@ def test_not_null_tests_are_told_from_others(read: Read) -> None:
 def test_settings_come_with_the_plan(spark: SparkSession, pair: Path, bridge: SparkBridge) -> None:
     """One call brings the plan and what rules need to know of the session."""
     texts = {"spark_headgate_strategy": "always", "spark_sql_autoBroadcastJoinThreshold": "77b"}
-    with settings(spark, **texts, spark_sql_caseSensitive="true", spark_sql_parquet_fieldId_read_enabled="true"):
+    with settings(spark, **texts, spark_sql_caseSensitive="true"):
         _, found = read_plan(bridge.query_of(spark.table("cat_fact")).read())
 
-    expected = {"spark.headgate.strategy": "always", "broadcast": 77, "caseSensitive": True, "fieldIds": True}
+    expected = {"spark.headgate.strategy": "always", "broadcast": 77, "caseSensitive": True}
     assert found.items() >= expected.items()
     assert {key for key in found if key.startswith("spark.")} <= {setting.key for setting in SETTINGS}

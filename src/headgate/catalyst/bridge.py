@@ -250,10 +250,18 @@ class SparkBridge:
             self._rule.resume()
         return Query(self._rule.contextOf(plan), self._classes)
 
-    def frame_of(self, plan: Any) -> Any:
-        """Return a DataFrame over a Catalyst plan."""
-        jvm: Any = self._spark._jvm
-        return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
+    def marked(self, frame: Any) -> Any:
+        """Return a DataFrame of the same rows whose queries are filtered even where the session's are not."""
+        execution, jvm = frame._jdf.queryExecution(), self._spark._jvm
+        plan = self._classes.call("Marks", "marked", execution.analyzed(), execution.withCachedData())
+        if plan.equals(execution.analyzed()):
+            return frame
+        dataset: Any = jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
+        return DataFrame(dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
+
+    def filter_only_marked(self, only: bool) -> None:
+        """Filter only the queries of marked DataFrames, or those of the whole session."""
+        self._rule.filterOnlyMarked(only)
 
 
 def _check_classic(spark: SparkSession) -> None:

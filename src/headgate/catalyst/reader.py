@@ -24,6 +24,7 @@ def _node(raw: dict[str, Any]) -> Node:
         "deterministic": raw.get("deterministic", True),
         "streaming": raw.get("streaming", False),
         "has_subquery": raw.get("subquery", False),
+        "has_unstable_subquery": raw.get("unstableSubquery", False),
     }
     match raw["op"]:
         case "scan":
@@ -34,6 +35,7 @@ def _node(raw: dict[str, Any]) -> Node:
                 bytes=int(raw["bytes"]),
                 format=raw.get("format", ""),
                 partition_columns=frozenset(raw.get("partitionColumns", ())),
+                by_field_id=raw.get("byFieldId", False),
             )
         case "join":
             return nodes.Join(**common, type=raw["type"], conjuncts=_conjuncts(raw), smaller_bytes=raw["smaller"])

@@ -30,9 +30,8 @@ class Scans:
         settings: Settings,
         *,
         case_sensitive: bool = False,
-        by_name: bool = True,
     ) -> None:
-        self._query, self._cache, self._by_name, self._case_sensitive = query, cache, by_name, case_sensitive
+        self._query, self._cache, self._case_sensitive = query, cache, case_sensitive
         self.nodes = {node.id: node for node in root.walk() if isinstance(node, Scan)}
         self._levels = PruneLevels(settings.prune_partitions, settings.prune_files, settings.prune_row_groups)
         self._statics = static_domains(root)
@@ -55,7 +54,11 @@ class Scans:
 
     def prune(self, scan: int, domains: dict[str, Domain]) -> ScanVerdict:
         """Return what is left of a scan under these domains."""
-        return prune_scan(domains, self.layout(scan), self._levels)
+        layout = self.layout(scan)
+        if self.nodes[scan].by_field_id:  # what a footer says of a name is of another column
+            partitions = {name for name, _ in layout.partition_columns}
+            domains = {name: domain for name, domain in domains.items() if name in partitions}
+        return prune_scan(domains, layout, self._levels)
 
     def left(self, scan: int, found: Mapping[str, Domain] | None = None) -> int:
         """Return the bytes of a scan that its own conditions, and what was found of its columns, leave to be read."""
@@ -83,7 +86,7 @@ class Scans:
 
     def can_gate(self, scan: int) -> bool:
         """Whether late filters can be applied to a scan: its files must be known, and its columns found by name."""
-        return self._by_name and bool(self.layout(scan).files)
+        return not self.nodes[scan].by_field_id and bool(self.layout(scan).files)
 
     def _judge(self, scan: int, column: int) -> Clustering:
         found = self.nodes[scan].find_column(column)
@@ -92,7 +95,7 @@ class Scans:
         if found.name in {name for name, _ in layout.partition_columns}:
             count = max(1, len(layout.partitions))
             return Clustering(count, 1 / count, "" if count > 1 else "there is one partition only")
-        if not self._by_name:
+        if self.nodes[scan].by_field_id:
             return Clustering(0, 1.0, "columns are found by field id: spark.sql.parquet.fieldId.read.enabled")
         if not layout.files:
             return Clustering(0, 1.0, "there are no files")

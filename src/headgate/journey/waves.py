@@ -374,7 +374,7 @@ class Journey:
 
 # where nearly everything is read, testing each row costs more than it spares
 _MOSTLY = 0.9
-_FILE_SOURCES = ("parquet", "files", "gated")
+_FILE_SOURCES = ("parquet", "files", "gated", "unknown files")
 
 
 def _kind(domain: Domain) -> str:

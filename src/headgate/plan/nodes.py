@@ -64,6 +64,7 @@ class Node:
     deterministic: bool = True
     streaming: bool = False
     has_subquery: bool = False
+    has_unstable_subquery: bool = False
 
     def walk(self) -> Iterator[Node]:
         """Yield this node and all below it, in pre-order."""
@@ -86,13 +87,18 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Scan(Node):
-    """A leaf; ``source`` is parquet, files, gated (narrowed), local, range, cached, checkpoint, rdd, jdbc or other."""
+    """A leaf; ``source`` is one of
+
+    parquet, files, gated (narrowed already), unknown files (a table format's own), local, range, cached, cache (not
+    loaded, or may differ when computed again), checkpoint, rdd, jdbc, other.
+    """
 
     source: str = "other"
     table: str = ""
     bytes: int = 0
     format: str = ""
     partition_columns: frozenset[str] = frozenset()
+    by_field_id: bool = False
 
 
 @dataclass(frozen=True, slots=True)

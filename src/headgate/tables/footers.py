@@ -1,4 +1,4 @@
-"""Read Parquet footers in parallel and keep them, by path, size and modification time, within a bound.
+"""Read Parquet footers in parallel and keep them, by path, size, modification time and stamp, within a bound.
 
 A footer is parsed from the last bytes of its file. Where those bytes come from is the caller's choice: local files are
 read here, files in other stores through Spark's file systems. A footer that cannot be read is None: its file is kept.
@@ -29,20 +29,27 @@ ReadTails = Callable[[Sequence[tuple[str, int, int]]], list[bytes | None]]
 """Reads the last ``count`` bytes of files given as (path, size, count)."""
 
 
+_Key = tuple[str, int, int, str]
+
+
+def _key(file: DataFile) -> _Key:
+    return file.path, file.size, file.modified, file.stamp
+
+
 @dataclass(slots=True)
 class Footer:
     """The parsed footer of one file, with the columns whose statistics were asked for."""
 
     metadata: pq.FileMetaData
-    columns: dict[tuple[str, str], Any] = field(default_factory=dict)
+    columns: dict[tuple[str, str, bool], Any] = field(default_factory=dict)
 
 
 class FooterCache:
-    """Footers by (path, size, modified); the least recently used go when the bound is passed. Thread-safe."""
+    """Footers by (path, size, modified, stamp); the least recently used go when the bound is passed. Thread-safe."""
 
     def __init__(self, max_bytes: int = 128 * 1024 * 1024) -> None:
         self._max_bytes, self._bytes = max_bytes, 0
-        self._held: OrderedDict[tuple[str, int, int], Footer | None] = OrderedDict()
+        self._held: OrderedDict[_Key, Footer | None] = OrderedDict()
         self._lock = Lock()
         self.hits = self.misses = 0
 
@@ -56,7 +63,7 @@ class FooterCache:
 
     def get(self, files: Sequence[DataFile], read_tails: ReadTails) -> list[Footer | None]:
         """Return the footers of the files, reading those that are not held."""
-        keys = [(file.path, file.size, file.modified) for file in files]
+        keys = [_key(file) for file in files]
         with self._lock:
             missing = [file for file, key in zip(files, keys, strict=True) if key not in self._held]
             self.hits += len(files) - len(missing)
@@ -65,12 +72,12 @@ class FooterCache:
             for key in found:
                 self._held.move_to_end(key)
         for file, footer in zip(missing, read_footers(missing, read_tails), strict=True):
-            key = (file.path, file.size, file.modified)
+            key = _key(file)
             found[key] = footer
             self._keep(key, footer)
         return [found[key] for key in keys]
 
-    def _keep(self, key: tuple[str, int, int], footer: Footer | None) -> None:
+    def _keep(self, key: _Key, footer: Footer | None) -> None:
         with self._lock:
             if key in self._held:
                 return
@@ -109,13 +116,15 @@ def local_path(path: str) -> str | None:
 
 
 def is_as_listed(file: DataFile) -> bool:
-    """Whether a local file still has the size and time of its listing; other stores are taken at their word."""
+    """Whether a local file is still the one that was listed; other stores are taken at their word."""
     name = local_path(file.path)
     if name is None:
         return True
     try:
         status = os.stat(name)  # noqa: PTH116 - called for each file of each query, and Path costs more than the call
     except OSError:
+        return False
+    if file.stamp and file.stamp != f"{status.st_ino}:{status.st_ctime_ns}":
         return False
     return status.st_size == file.size and status.st_mtime_ns // 1_000_000 == file.modified
 

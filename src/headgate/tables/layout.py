@@ -9,12 +9,16 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """One file of a table; ``partition`` is the number of the partition it belongs to."""
+    """One file of a table; ``partition`` is the number of the partition it belongs to.
+
+    ``stamp`` tells it from another file of the same path, size and time, where the store offers something of the kind.
+    """
 
     path: str
     size: int
     modified: int
     partition: int
+    stamp: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,10 @@ class ParquetLayout:
         return found
 
     def _column(self, footer: Footer, name: str, kind: str) -> tuple[list[Any], list[Any], list[int | None]]:
-        if (name, kind) not in footer.columns:
-            footer.columns[name, kind] = _column_statistics(footer, name, kind, self.case_sensitive)
-        result: tuple[list[Any], list[Any], list[int | None]] = footer.columns[name, kind]
+        key = (name, kind, self.case_sensitive)
+        if key not in footer.columns:
+            footer.columns[key] = _column_statistics(footer, name, kind, self.case_sensitive)
+        result: tuple[list[Any], list[Any], list[int | None]] = footer.columns[key]
         return result
 
 
@@ -109,7 +110,7 @@ def layout_from_listing(
 ) -> ParquetLayout:
     """Make the layout from the JSON of a file listing."""
     document = msgspec.json.decode(listing)
-    files = [DataFile(path, size, modified, partition) for partition, path, size, modified in document["files"]]
+    files = [DataFile(path, size, time, partition, *stamp) for partition, path, size, time, *stamp in document["files"]]
     columns = [(name, kind) for name, kind in document["partitionColumns"]]
     partitions = [
         [_partition_value(value, kind) for value, (_, kind) in zip(values, columns, strict=True)]

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import org.apache.spark.SparkContext;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -66,7 +67,7 @@ public class BuildRun implements Runnable {
   }
 
   private void collect() throws Exception {
-    LogicalPlan plan = new PlanWriter(context, Json.field(request, "edits").toString()).write(Json.field(request, "node").asInt());
+    LogicalPlan plan = new PlanWriter(context, Json.field(request, "edits").toString()).writeBuild(Json.field(request, "node").asInt());
     DataType[] columns = new DataType[plan.output().size()];
     for (int i = 0; i < columns.length; i++) columns[i] = ((Attribute) plan.output().apply(i)).dataType();
     int[] keys = new int[keyCount()];
@@ -120,11 +121,15 @@ public class BuildRun implements Runnable {
     if (build.rowBytes > rowBytes) build.rows = null;
   }
 
-  /** A user who cancels wants the query to end, not to go on without its filter. */
+  /**
+   * Whether someone ended the build's jobs: then the query has to end, too, and not go on without its filter.
+   *
+   * The condition that Spark gives such a failure says so; a message may hold any word, since data gets into it.
+   */
   private static boolean isCancellation(Throwable failure) {
+    if (failure instanceof InterruptedException) return true;
     for (Throwable at = failure; at != null; at = at.getCause()) {
-      String message = String.valueOf(at.getMessage());
-      if (at instanceof InterruptedException || message.indexOf("JOB_CANCELLED") >= 0 || message.indexOf("cancelled") >= 0) return true;
+      if (at instanceof SparkThrowable && "SPARK_JOB_CANCELLED".equals(((SparkThrowable) at).getCondition())) return true;
     }
     return false;
   }

@@ -2,37 +2,99 @@ package headgate;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.types.*;
 
-/** The files of a relation, numbered, with the partition values of each: what the relation's own index holds already. */
+/**
+ * The files of a relation at one moment, numbered, with the partition values of each.
+ *
+ * All that is learned of a table at planning is learned from one such listing, and holds only as long as the relation's
+ * own index still lists the same files.
+ */
 public class FileListing {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  public final HadoopFsRelation relation;
+  private static final scala.collection.immutable.Seq NO_FILTERS = (scala.collection.immutable.Seq) scala.collection.immutable.Nil$.MODULE$;
+  public final FileIndex index;
+  /** Each a PartitionDirectory. */
+  public final List directories;
   public final List paths = new ArrayList();
   public final List lengths = new ArrayList();
-  private final Map document = new LinkedHashMap();
+  private final StructField[] columns;
+  private final List statuses = new ArrayList();
+  private final List stamps = new ArrayList();
 
-  public FileListing(LogicalRelation plan) {
-    relation = (HadoopFsRelation) plan.relation();
-    StructField[] columns = relation.partitionSchema().fields();
+  public FileListing(HadoopFsRelation relation) {
+    index = relation.location();
+    columns = relation.partitionSchema().fields();
+    directories = listed();
+    for (int d = 0; d < directories.size(); d++) {
+      scala.collection.Iterator each = ((PartitionDirectory) directories.get(d)).files().iterator();
+      while (each.hasNext()) {
+        FileStatus status = ((FileStatusWithMetadata) each.next()).fileStatus();
+        statuses.add(status);
+        paths.add(status.getPath().toString());
+        lengths.add(Long.valueOf(status.getLen()));
+        stamps.add(FileStamp.of(status));
+      }
+    }
+  }
+
+  private List listed() {
+    List found = new ArrayList();
+    scala.collection.Iterator each = index.listFiles(NO_FILTERS, NO_FILTERS).iterator();
+    while (each.hasNext()) found.add(each.next());
+    return found;
+  }
+
+  /** Whether the index lists the same files as before, and each is still the same file. */
+  public boolean isCurrent() {
+    Map before = new HashMap();
+    List now = listed();
+    int files = 0;
+    int at = 0;
+    if (now.size() != directories.size()) return false;
+    for (int d = 0; d < now.size(); d++) {
+      PartitionDirectory directory = (PartitionDirectory) now.get(d);
+      if (!directory.values().equals(((PartitionDirectory) directories.get(d)).values())) return false;
+      scala.collection.Iterator each = directory.files().iterator();
+      while (each.hasNext()) {
+        FileStatus status = ((FileStatusWithMetadata) each.next()).fileStatus();
+        files++;
+        // an index that was not refreshed gives the very same objects in the same order
+        if (at < statuses.size() && statuses.get(at) == status) {
+          at++;
+          continue;
+        }
+        if (before.isEmpty()) for (int i = 0; i < statuses.size(); i++) before.put(paths.get(i), statuses.get(i));
+        FileStatus known = (FileStatus) before.get(status.getPath().toString());
+        if (known == null || known.getLen() != status.getLen() || known.getModificationTime() != status.getModificationTime()) return false;
+        at++;
+      }
+    }
+    if (files != statuses.size()) return false;
+    for (int i = 0; i < statuses.size(); i++) {
+      if (!stamps.get(i).equals(FileStamp.of((FileStatus) statuses.get(i)))) return false;
+    }
+    return true;
+  }
+
+  public byte[] toJson() throws Exception {
     List partitions = new ArrayList();
     List files = new ArrayList();
-    scala.collection.immutable.Seq none = (scala.collection.immutable.Seq) scala.collection.immutable.Nil$.MODULE$;
-    scala.collection.Iterator directories = relation.location().listFiles(none, none).iterator();
-    while (directories.hasNext()) {
-      PartitionDirectory directory = (PartitionDirectory) directories.next();
-      Integer partition = Integer.valueOf(partitions.size());
+    int number = 0;
+    for (int d = 0; d < directories.size(); d++) {
+      PartitionDirectory directory = (PartitionDirectory) directories.get(d);
       partitions.add(values(directory.values(), columns));
-      scala.collection.Iterator each = directory.files().iterator();
-      while (each.hasNext()) files.add(file((FileStatusWithMetadata) each.next(), partition));
+      for (int i = 0; i < directory.files().size(); i++) files.add(file(number++, d));
     }
     List names = new ArrayList();
     for (int i = 0; i < columns.length; i++) {
@@ -41,20 +103,20 @@ public class FileListing {
       entry.add(columns[i].dataType().catalogString());
       names.add(entry);
     }
+    Map document = new LinkedHashMap();
     document.put("partitionColumns", names);
     document.put("partitions", partitions);
     document.put("files", files);
+    return MAPPER.writeValueAsBytes(document);
   }
 
-  private List file(FileStatusWithMetadata status, Integer partition) {
-    String path = status.getPath().toString();
-    paths.add(path);
-    lengths.add(Long.valueOf(status.getLen()));
+  private List file(int number, int partition) {
     List entry = new ArrayList();
-    entry.add(partition);
-    entry.add(path);
-    entry.add(Long.valueOf(status.getLen()));
-    entry.add(Long.valueOf(status.getModificationTime()));
+    entry.add(Integer.valueOf(partition));
+    entry.add(paths.get(number));
+    entry.add(lengths.get(number));
+    entry.add(Long.valueOf(((FileStatus) statuses.get(number)).getModificationTime()));
+    entry.add(stamps.get(number));
     return entry;
   }
 
@@ -72,6 +134,4 @@ public class FileListing {
     }
     return found;
   }
-
-  public byte[] toJson() throws Exception { return MAPPER.writeValueAsBytes(document); }
 }

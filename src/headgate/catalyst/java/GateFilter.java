@@ -18,9 +18,11 @@ public class GateFilter implements java.io.Serializable {
   private final String column;
   private final DataType type;
   private final int partition;
+  private final boolean byCase;
 
   /** partition: the place of the column among the partition columns, or -1. */
-  public GateFilter(String id, int number, String column, DataType type, int partition) {
+  public GateFilter(String id, int number, String column, DataType type, int partition, boolean byCase) {
+    this.byCase = byCase;
     this.id = id;
     this.number = number;
     this.column = column;
@@ -56,18 +58,17 @@ public class GateFilter implements java.io.Serializable {
     return domain.overlaps(low, high);
   }
 
-  /** The chunk of the column, by its exact name, else by the only name that differs in case alone. */
+  /** The chunk of the column as Spark finds it: by its name as it is, or in any case where case does not count. */
   private ColumnChunkMetaData find(BlockMetaData group) {
     ColumnChunkMetaData found = null;
     java.util.Iterator each = group.getColumns().iterator();
     while (each.hasNext()) {
       ColumnChunkMetaData chunk = (ColumnChunkMetaData) each.next();
-      String name = chunk.getPath().toDotString();
-      if (name.equals(column)) return chunk;
-      if (name.equalsIgnoreCase(column)) {
-        if (found != null) return null;
-        found = chunk;
-      }
+      String[] path = chunk.getPath().toArray();
+      // a field of a struct has a longer path, whatever dots a name may hold
+      if (path.length != 1 || !(byCase ? path[0].equals(column) : path[0].equalsIgnoreCase(column))) continue;
+      if (found != null) return null;
+      found = chunk;
     }
     return found;
   }

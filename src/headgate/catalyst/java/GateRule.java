@@ -2,10 +2,12 @@ package headgate;
 
 import java.lang.ref.WeakReference;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 
 /**
  * Hands each optimized plan that has a join to Python, and takes back the narrowed plan.
@@ -21,6 +23,8 @@ public class GateRule extends Rule {
   private volatile long failures;
   private volatile String lastFailure;
   private volatile boolean closed;
+  /** Whether only DataFrames that ask for it are filtered. */
+  private volatile boolean onlyMarked;
   private final ThreadLocal paused = new ThreadLocal();
   private final QueryEnds ends = new QueryEnds();
   private final Taps taps = new Taps();
@@ -38,13 +42,25 @@ public class GateRule extends Rule {
   public TreeNode apply(TreeNode plan) {
     // the batch runs to a fixed point: a plan that was just returned from here is done
     if (closed || paused.get() != null || plan == held((WeakReference) finished.get())) return plan;
+    // a subquery is optimized by itself first, but may yet become a join of the whole plan
+    if (plan instanceof Subquery) return plan;
     LogicalPlan logical = (LogicalPlan) plan;
     lastSeen = new WeakReference(logical);
     seen++;
-    if (logical.isStreaming()) return enabled() ? streaming(logical) : plan;
-    if (!logical.containsPattern(TreePattern$.MODULE$.JOIN()) || !enabled()) return plan;
-    QueryContext context = new QueryContext(session, logical, taps, even);
-    TreeNode result = plan;
+    if (logical.isStreaming()) return !onlyMarked && enabled() ? streaming(logical) : plan;
+    if (!isWanted(logical) || isWritten(logical)) return plan;
+    NarrowedSubqueries subqueries = new NarrowedSubqueries(this);
+    subqueries.prepare(logical);
+    LogicalPlan result = logical.containsPattern(TreePattern$.MODULE$.JOIN()) ? narrowed(logical) : logical;
+    if (!subqueries.isEmpty()) result = subqueries.inTree(result);
+    finished.set(new WeakReference(result));
+    return result;
+  }
+
+  /** A plan with its filters, or itself where there are none; only a cancellation by the user gets through. */
+  LogicalPlan narrowed(LogicalPlan plan) {
+    QueryContext context = new QueryContext(session, plan, taps, even);
+    LogicalPlan result = plan;
     try {
       Object rewritten = rewrite.apply(context);
       if (rewritten instanceof LogicalPlan) result = (LogicalPlan) rewritten;
@@ -54,7 +70,6 @@ public class GateRule extends Rule {
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     if (context.cancelled != null) Sneaky.raise(context.cancelled);
-    finished.set(new WeakReference(result));
     return result;
   }
 
@@ -74,6 +89,19 @@ public class GateRule extends Rule {
 
   /** Plans are held weakly: a finished plan may carry megabytes of collected rows. */
   private static Object held(WeakReference reference) { return reference == null ? null : reference.get(); }
+
+  private boolean isWanted(LogicalPlan plan) { return (!onlyMarked && enabled()) || Marks.isMarked(plan); }
+
+  /** Other rules may bring a plan here again that carries its filters already. */
+  private static boolean isWritten(LogicalPlan plan) {
+    HadoopFsRelation files = KnownFiles.of(plan);
+    if (files != null && KnownFiles.isNarrowed(files.location())) return true;
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) if (isWritten((LogicalPlan) each.next())) return true;
+    return false;
+  }
+
+  public void filterOnlyMarked(boolean only) { onlyMarked = only; }
 
   private boolean enabled() {
     return !"false".equals(session.sessionState().conf().getConfString("spark.headgate.enabled", "true"));

@@ -1,6 +1,7 @@
 package headgate;
 
 import java.util.HashMap;
+import java.util.List;
 import org.apache.spark.util.SerializableConfiguration;
 
 /** Spark's own Parquet format behind a gate that late filters can close while the job runs. */
@@ -9,8 +10,8 @@ public class GatedParquet extends PrunedParquet {
   private final GateFilter[] filters;
   private final LateCounts counts;
 
-  public GatedParquet(HashMap ranges, LateSource source, GateFilter[] filters, LateCounts counts) {
-    super(ranges);
+  public GatedParquet(HashMap ranges, List conditions, Snapshot snapshot, LateSource source, GateFilter[] filters, LateCounts counts) {
+    super(ranges, conditions, snapshot);
     this.source = source;
     this.filters = filters;
     this.counts = counts;
@@ -21,6 +22,7 @@ public class GatedParquet extends PrunedParquet {
       org.apache.spark.sql.types.StructType required, scala.collection.immutable.Seq pushed,
       scala.collection.immutable.Map options, org.apache.hadoop.conf.Configuration conf) {
     scala.Function1 reader = super.buildReaderWithPartitionValues(session, data, partition, required, pushed, options, conf);
+    if (!isCurrent()) return reader;
     org.apache.spark.broadcast.Broadcast shared = session.sparkContext().broadcast(new SerializableConfiguration(conf),
         scala.reflect.ClassTag$.MODULE$.apply(SerializableConfiguration.class));
     return new GateReader(reader, new LateGate(source, filters, counts, shared));

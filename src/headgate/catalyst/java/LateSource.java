@@ -14,9 +14,13 @@ public class LateSource implements java.io.Serializable {
   public final String token;
   public final int filters;
   private HashMap carried = new HashMap();
+  private boolean outdated;
+  private final transient Snapshot snapshot;
   private transient LateState state;
 
-  public LateSource(String query, String url, String token, int filters) {
+  /** snapshot: what the filters are learned from; if it no longer holds, no filter ever arrives. */
+  public LateSource(String query, String url, String token, int filters, Snapshot snapshot) {
+    this.snapshot = snapshot;
     this.query = query;
     this.url = url;
     this.token = token;
@@ -29,15 +33,16 @@ public class LateSource implements java.io.Serializable {
   public LateState state() {
     LateState found = state;
     if (found == null) {
-      found = LateStates.joined(this);
-      found.arriveAll(carried);
+      found = outdated ? new LateState(query) : LateStates.joined(this);
+      if (!outdated) found.arriveAll(carried);
       state = found;
     }
     return found;
   }
 
   private void writeObject(java.io.ObjectOutputStream out) throws java.io.IOException {
-    carried = state().snapshot();
+    outdated = outdated || (snapshot != null && !snapshot.holds());
+    carried = outdated ? new HashMap() : state().snapshot();
     out.defaultWriteObject();
   }
 

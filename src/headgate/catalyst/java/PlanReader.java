@@ -13,7 +13,6 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 
 /** Reads a Catalyst plan into JSON that names columns by expression id; nodes are numbered in pre-order. */
 public class PlanReader {
@@ -39,8 +38,6 @@ public class PlanReader {
     }
     found.put("broadcast", Long.valueOf(context.session.sessionState().conf().autoBroadcastJoinThreshold()));
     found.put("caseSensitive", Boolean.valueOf(context.session.sessionState().conf().caseSensitiveAnalysis()));
-    found.put("fieldIds", Boolean.valueOf("true".equals(context.session.sessionState().conf()
-        .getConfString("spark.sql.parquet.fieldId.read.enabled", "false"))));
     return found;
   }
 
@@ -79,17 +76,12 @@ public class PlanReader {
       out.put("op", "other");
       out.put("name", plan.nodeName());
     }
-    if (hasSubquery(plan)) out.put("subquery", Boolean.TRUE);
+    if (Subqueries.areIn(plan)) {
+      out.put("subquery", Boolean.TRUE);
+      if (!Stability.areSubqueriesStable(plan)) out.put("unstableSubquery", Boolean.TRUE);
+    }
     if (!plan.deterministic()) out.put("deterministic", Boolean.FALSE);
     if (plan.isStreaming()) out.put("streaming", Boolean.TRUE);
-  }
-
-  private static boolean hasSubquery(LogicalPlan plan) {
-    scala.collection.Iterator each = plan.expressions().iterator();
-    while (each.hasNext()) {
-      if (((Expression) each.next()).containsPattern(org.apache.spark.sql.catalyst.trees.TreePattern$.MODULE$.PLAN_EXPRESSION())) return true;
-    }
-    return false;
   }
 
   private void join(Join join, Map out) {
@@ -127,10 +119,10 @@ public class PlanReader {
       out.put("source", "range");
       out.put("table", "range");
     } else if (plan instanceof InMemoryRelation) {
-      out.put("source", "cached");
+      out.put("source", Stability.isLoaded((InMemoryRelation) plan) ? "cached" : "cache");
       out.put("table", "cached data");
     } else if (plan instanceof LogicalRDD) {
-      out.put("source", ((LogicalRDD) plan).rdd().isCheckpointed() ? "checkpoint" : "rdd");
+      out.put("source", Stability.isCheckpoint((LogicalRDD) plan) ? "checkpoint" : "rdd");
       out.put("table", "RDD");
     } else {
       out.put("source", "other");
@@ -146,9 +138,10 @@ public class PlanReader {
       return;
     }
     HadoopFsRelation files = (HadoopFsRelation) plan.relation();
-    boolean gated = files.location() instanceof PrunedFileIndex;
-    boolean parquet = files.fileFormat() instanceof ParquetFileFormat;
-    out.put("source", gated ? "gated" : parquet ? "parquet" : "files");
+    boolean narrowed = KnownFiles.isNarrowed(files.location());
+    String known = narrowed ? "gated" : KnownFiles.isParquet(files) ? "parquet" : "files";
+    out.put("source", KnownFiles.isKnown(files.location()) ? known : "unknown files");
+    if (KnownFiles.isByFieldId(files)) out.put("byFieldId", Boolean.TRUE);
     out.put("format", files.fileFormat().toString());
     out.put("bytes", String.valueOf(files.location().sizeInBytes()));
     if (plan.catalogTable().isDefined()) {

@@ -13,13 +13,17 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
+import org.apache.spark.sql.execution.datasources.DataSourceUtils$;
 import org.apache.spark.sql.execution.datasources.FileFormat;
-import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
  * Writes a plan, or any subtree of it, with edits made.
+ *
+ * A build side is written to read the very files that were listed at planning. The whole plan is written to do so only
+ * if its tables have not changed when it is executed; otherwise each edit stands aside.
  *
  * edits: {"scans": {id: {"keep": [file numbers] or null, "rowGroups": {file number: [start, end, ...]},
  *                        "filters": [{"column": expression id, ...}],
@@ -35,6 +39,9 @@ public class PlanWriter {
   private final JsonNode scans;
   private final JsonNode builds;
   private final JsonNode taps;
+  /** By canonical build side: equal build sides stay equal, so that Spark runs what follows them once. */
+  private final HashMap keptRows = new HashMap();
+  private Snapshot snapshot;
   private int at;
 
   public PlanWriter(QueryContext context, String editsJson) throws Exception {
@@ -46,9 +53,18 @@ public class PlanWriter {
     if (edits.has("late")) context.expectLate(Json.field(edits, "late"));
   }
 
-  /** Returns the subtree that was read as number `id`, edited. */
-  public LogicalPlan write(int id) {
+  /** Returns the build side that was read as number `id`, edited. */
+  public LogicalPlan writeBuild(int id) {
     at = id;
+    return rebuild();
+  }
+
+  /** Returns the whole plan, edited. */
+  public LogicalPlan write() {
+    // builds that are still to run must read what this plan depends on
+    if (context.late != null) new PinnedFiles(context, null).listAll(context.plan);
+    snapshot = context.snapshot();
+    at = 0;
     return rebuild();
   }
 
@@ -60,10 +76,10 @@ public class PlanWriter {
     if (build != null) {
       at = id + count(plan);
       Build collected = (Build) context.builds.get(build.asInt());
-      return new LocalRelation(plan.output(), Seqs.of(collected.rows), false, scala.Option.empty());
+      return kept(plan, collected);
     }
     JsonNode scan = scans == null ? null : Json.field(scans, String.valueOf(id));
-    if (scan != null) return narrowed(id, (LogicalPlan) plan, scan);
+    if (scan != null) return narrowed(plan, scan);
     List children = new ArrayList();
     boolean changed = false;
     scala.collection.Iterator each = plan.children().iterator();
@@ -73,9 +89,24 @@ public class PlanWriter {
       changed = changed || fresh != child;
       children.add(fresh);
     }
+    PinnedFiles pinned = new PinnedFiles(context, snapshot);
+    if (children.isEmpty()) return pinned.pin(plan);
     JsonNode tap = taps == null ? null : Json.field(taps, String.valueOf(id));
     if (tap != null) return new TapWriter(context).write((Join) plan, children, tap);
-    return changed ? (LogicalPlan) plan.withNewChildren(Seqs.of(children)) : plan;
+    return pinned.inNode(changed ? (LogicalPlan) plan.withNewChildren(Seqs.of(children)) : plan);
+  }
+
+  /** The rows of a build side in its place. */
+  private LogicalPlan kept(LogicalPlan plan, Build collected) {
+    LocalRelation rows = new LocalRelation(plan.output(), Seqs.of(collected.rows), false, scala.Option.empty());
+    if (snapshot == null) return rows;
+    Object key = plan.canonicalized();
+    KeptRows shared = (KeptRows) keptRows.get(key);
+    if (shared == null) {
+      shared = new KeptRows(context.session, snapshot, collected.rows, plan);
+      keptRows.put(key, shared);
+    }
+    return RowsOf.rdd(context.session, plan.output(), shared, rows.stats());
   }
 
   private static int count(LogicalPlan plan) {
@@ -85,27 +116,38 @@ public class PlanWriter {
     return total;
   }
 
-  private LogicalPlan narrowed(int id, LogicalPlan plan, JsonNode edit) {
-    LogicalPlan result = plan;
+  private LogicalPlan narrowed(LogicalPlan plan, JsonNode edit) {
     JsonNode keep = Json.field(edit, "keep");
     JsonNode late = Json.field(edit, "late");
-    if (keep != null && !keep.isNull() || late != null) {
-      result = onlyFiles((LogicalRelation) plan, context.listing(id), keep, Json.field(edit, "rowGroups"), late);
-    }
-    Expression condition = null;
     JsonNode filters = Json.field(edit, "filters");
+    List conditions = new ArrayList();
+    Expression test = null;
     for (int i = 0; filters != null && i < filters.size(); i++) {
-      Expression test = Predicates.of(column(plan, Json.field(Json.item(filters, i), "column").asLong()), Json.item(filters, i));
-      condition = condition == null ? test : new And(condition, test);
+      Attribute column = column(plan, Json.field(Json.item(filters, i), "column").asLong());
+      Expression one = Predicates.of(column, Json.item(filters, i));
+      test = and(test, snapshot == null ? one : whileCurrent(plan, column, one, conditions));
     }
     for (int i = 0; late != null && i < late.size(); i++) {
       JsonNode filter = Json.item(late, i);
       if (!Json.field(filter, "rows").asBoolean()) continue;
       LateTest row = new LateTest(context.late, Json.field(filter, "id").asText(), Json.field(filter, "number").asInt(), context.lateCounts);
-      Expression test = LateTest.on(column(plan, Json.field(filter, "column").asLong()), row);
-      condition = condition == null ? test : new And(condition, test);
+      test = and(test, LateTest.on(column(plan, Json.field(filter, "column").asLong()), row));
     }
-    return condition == null ? result : new Filter(condition, result);
+    boolean files = (keep != null && !keep.isNull()) || late != null || !conditions.isEmpty();
+    LogicalPlan result = files ? onlyFiles((LogicalRelation) plan, edit, conditions) : new PinnedFiles(context, snapshot).pin(plan);
+    return test == null ? result : new Filter(test, result);
+  }
+
+  private static Expression and(Expression before, Expression next) { return before == null ? next : new And(before, next); }
+
+  /** The test as long as the tables are what they were; then the reader is also told of it, as Spark would tell it. */
+  private Expression whileCurrent(LogicalPlan plan, Attribute column, Expression test, List conditions) {
+    HadoopFsRelation files = KnownFiles.of(plan);
+    if (!files.partitionSchema().getFieldIndex(column.name()).isDefined()) {
+      scala.Option pushed = DataSourceStrategy$.MODULE$.translateFilter(test, DataSourceUtils$.MODULE$.supportNestedPredicatePushdown(files));
+      if (pushed.isDefined()) conditions.add(pushed.get());
+    }
+    return SnapshotTest.orElse(snapshot, column, test);
   }
 
   static Attribute column(LogicalPlan plan, long id) {
@@ -117,25 +159,25 @@ public class PlanWriter {
     throw new IllegalArgumentException("no column #" + id + " in " + plan.nodeName());
   }
 
-  private LogicalRelation onlyFiles(LogicalRelation plan, FileListing listing, JsonNode keep, JsonNode rowGroups, JsonNode late) {
-    HadoopFsRelation files = listing.relation;
+  private LogicalRelation onlyFiles(LogicalRelation plan, JsonNode edit, List conditions) {
+    HadoopFsRelation files = KnownFiles.of(plan);
+    FileListing listing = context.listing(files);
+    JsonNode keep = Json.field(edit, "keep");
+    JsonNode late = Json.field(edit, "late");
     HashMap ranges = new HashMap();
-    FileIndex location = files.location();
     org.apache.spark.sql.SparkSession session = files.sparkSession();
+    HashSet kept = null;
+    long bytes = files.location().sizeInBytes();
     if (keep != null && !keep.isNull()) {
-      HashSet kept = new HashSet();
+      kept = new HashSet();
       long whole = keptFiles(listing, keep, kept);
-      location = new PrunedFileIndex(files.location(), kept, Math.max(whole + keptRanges(listing, rowGroups, ranges), 0L));
+      bytes = Math.max(whole + keptRanges(listing, Json.field(edit, "rowGroups"), ranges), 0L);
       session = context.even.of(session, whole);
     }
     FileFormat format = files.fileFormat();
-    if (late != null) format = new GatedParquet(ranges, context.late, gateFilters(plan, files, late), context.lateCounts);
-    else if (!ranges.isEmpty()) format = new PrunedParquet(ranges);
-    HadoopFsRelation pruned = new HadoopFsRelation(location, files.partitionSchema(), files.dataSchema(), files.bucketSpec(),
-        format, files.options(), session);
-    LogicalRelation result = new LogicalRelation(pruned, plan.output(), plan.catalogTable(), plan.isStreaming(), plan.stream());
-    result.copyTagsFrom(plan);
-    return result;
+    if (late != null) format = new GatedParquet(ranges, conditions, snapshot, context.late, gateFilters(plan, files, late), context.lateCounts);
+    else if (!ranges.isEmpty() || !conditions.isEmpty()) format = new PrunedParquet(ranges, conditions, snapshot);
+    return PinnedFiles.over(plan, new PrunedFileIndex(listing, kept, bytes, snapshot), format, session);
   }
 
   private static long keptFiles(FileListing listing, JsonNode keep, HashSet kept) {
@@ -165,7 +207,7 @@ public class PlanWriter {
     return bytes;
   }
 
-  private static GateFilter[] gateFilters(LogicalRelation plan, HadoopFsRelation files, JsonNode late) {
+  private GateFilter[] gateFilters(LogicalRelation plan, HadoopFsRelation files, JsonNode late) {
     GateFilter[] found = new GateFilter[late.size()];
     String[] partitions = files.partitionSchema().fieldNames();
     for (int i = 0; i < found.length; i++) {
@@ -174,7 +216,7 @@ public class PlanWriter {
       int partition = -1;
       for (int p = 0; p < partitions.length; p++) if (partitions[p].equals(column.name())) partition = p;
       found[i] = new GateFilter(Json.field(filter, "id").asText(), Json.field(filter, "number").asInt(), column.name(),
-          column.dataType(), partition);
+          column.dataType(), partition, context.session.sessionState().conf().caseSensitiveAnalysis());
     }
     return found;
   }

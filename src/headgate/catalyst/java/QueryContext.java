@@ -3,20 +3,24 @@ package headgate;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 
 /** One query on its way through Headgate: its plan, its nodes by number, its file listings and its collected builds. */
 public class QueryContext {
   public final SparkSession session;
-  public final LogicalPlan plan;
+  public LogicalPlan plan;
   public final Properties localProperties;
   public final List nodes = new ArrayList();
-  public final Map listings = new HashMap();
+  private final Map listings = new IdentityHashMap();
+  private Snapshot snapshot;
+  private final String[] outcome = new String[1];
   public final List builds = new ArrayList();
   public volatile Throwable cancelled;
   public final Taps taps;
@@ -41,24 +45,41 @@ public class QueryContext {
 
   /** The files of one scan as JSON. */
   public String listFiles(int id) throws Exception {
-    FileListing listing = new FileListing((LogicalRelation) node(id));
-    listings.put(Integer.valueOf(id), listing);
-    return Handover.of(listing.toJson());
+    return Handover.of(listing(KnownFiles.of(node(id))).toJson());
   }
 
-  public FileListing listing(int id) { return (FileListing) listings.get(Integer.valueOf(id)); }
+  /** The files of a relation: listed once for each index, so that all that is learned of a table is of one moment. */
+  public synchronized FileListing listing(HadoopFsRelation files) {
+    FileListing found = (FileListing) listings.get(files.location());
+    if (found == null) {
+      found = new FileListing(files);
+      listings.put(files.location(), found);
+    }
+    return found;
+  }
+
+  public synchronized boolean isListed(FileIndex index) { return listings.containsKey(index); }
+
+  /** What the plan that is written depends on: every table that was looked at. */
+  public synchronized Snapshot snapshot() {
+    if (snapshot == null) snapshot = new Snapshot(listings.values().iterator(), outcome);
+    return snapshot;
+  }
+
+  /** Why the plan ran unfiltered although it has filters, or null. */
+  public String outdated() { return outcome[0]; }
 
   /** Starts build sides (JSON) side by side; what they give is awaited. */
   public Builds startBuilds(String requestJson) throws Exception { return new Builds(this, requestJson); }
 
   /** The plan with all edits (JSON) made. */
-  public LogicalPlan write(String editsJson) throws Exception { return new PlanWriter(this, editsJson).write(0); }
+  public LogicalPlan write(String editsJson) throws Exception { return new PlanWriter(this, editsJson).write(); }
 
   /** Makes ready for filters that arrive while the query runs; saying it again changes nothing. */
   public synchronized void expectLate(JsonNode told) {
     if (late != null) return;
     int filters = Json.field(told, "filters").asInt();
-    late = new LateSource(Json.field(told, "query").asText(), Json.field(told, "url").asText(), Json.field(told, "token").asText(), filters);
+    late = new LateSource(Json.field(told, "query").asText(), Json.field(told, "url").asText(), Json.field(told, "token").asText(), filters, snapshot());
     lateCounts = new LateCounts(filters);
     session.sparkContext().register(lateCounts, "headgate late filters");
   }
@@ -72,11 +93,16 @@ public class QueryContext {
     return Taps.await((TapKeys) tap[0], (java.util.concurrent.CountDownLatch) tap[1], millis);
   }
 
-  /** Lets go of what only planning needs: collected rows may be large. */
+  /** Lets go of what only planning needs: collected rows may be large, and a plan that never runs must be free to go. */
   public void release() {
+    plan = null;
+    late = null;
     builds.clear();
     nodes.clear();
-    listings.clear();
+    synchronized (this) {
+      listings.clear();
+      snapshot = null;
+    }
   }
 
   public void forgetTap(String filter) { taps.forget((TapKeys) ((Object[]) tapped.get(filter))[0]); }

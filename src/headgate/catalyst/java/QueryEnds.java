@@ -31,6 +31,8 @@ public class QueryEnds implements QueryExecutionListener {
     }
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) find((LogicalPlan) each.next());
+    List inside = Subqueries.of(plan);
+    for (int i = 0; i < inside.size(); i++) find((LogicalPlan) inside.get(i));
   }
 
   private synchronized void add(String query) { if (ended.size() < MOST && !ended.contains(query)) ended.add(query); }

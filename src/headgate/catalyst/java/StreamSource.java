@@ -103,7 +103,7 @@ public class StreamSource {
     files.read(batch.session.sessionState().newHadoopConfWithOptions(relation.options()));
     if (isReportOnly() || !files.isNarrower()) return scan;
     FileFormat format = files.ranges.isEmpty() ? relation.fileFormat() : new PrunedParquet(files.ranges);
-    HadoopFsRelation pruned = new HadoopFsRelation(new PrunedFileIndex(relation.location(), files.kept, files.bytes),
+    HadoopFsRelation pruned = new HadoopFsRelation(relation.location(),
         relation.partitionSchema(), relation.dataSchema(), relation.bucketSpec(), format, relation.options(), relation.sparkSession());
     LogicalRelation result = new LogicalRelation(pruned, scan.output(), scan.catalogTable(), scan.isStreaming(), scan.stream());
     result.copyTagsFrom(scan);

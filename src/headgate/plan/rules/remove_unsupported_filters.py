@@ -15,7 +15,11 @@ from headgate.plan.context import RuleContext
 from headgate.plan.nodes import Aggregate, Consumer, Limit, Node, Other, PlannedFilter, QueryPlan, Scan, Window
 
 STABLE_SOURCES = frozenset({"parquet", "files", "gated", "local", "range", "cached", "checkpoint"})
-_NAMES = {"jdbc": "JDBC", "rdd": "an RDD"}
+_NAMES = {
+    "jdbc": "JDBC",
+    "rdd": "an RDD",
+    "cache": "cached data that is not loaded yet or may differ when computed again",
+}
 _STABLE_NODES = frozenset({"Generate", "Expand", "SubqueryAlias", "ResolvedHint"})
 
 
@@ -49,6 +53,8 @@ def _build_reason(build: Node) -> str:
             return "build side reads a stream: not stable"
         if not node.deterministic:
             return "build side is not deterministic"
+        if node.has_unstable_subquery:
+            return "build side has a subquery whose rows may change: not stable"
         if isinstance(node, Scan) and node.source not in STABLE_SOURCES:
             return f"build side reads {_NAMES.get(node.source, node.table)}: not stable"
         if isinstance(node, Other) and node.name not in _STABLE_NODES:

@@ -1,0 +1,45 @@
+package headgate;
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils;
+
+/**
+ * Which file relations are known whole: by exact class, since a subclass carries a meaning of its own.
+ *
+ * A table format may hide deleted rows behind its index, or map columns in its format; both are subclasses of Spark's.
+ */
+public class KnownFiles {
+  private static final String SINK_LOG = "MetadataLogFileIndex";
+
+  /** The files behind a plan node, or null where it is no file relation. */
+  public static HadoopFsRelation of(LogicalPlan plan) {
+    if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return null;
+    return (HadoopFsRelation) ((LogicalRelation) plan).relation();
+  }
+
+  /** Whether an index lists a folder or a catalog table and means no more than it lists. */
+  public static boolean isKnown(FileIndex index) {
+    Class type = index.getClass();
+    return type == InMemoryFileIndex.class || type == CatalogFileIndex.class || isNarrowed(index)
+        || (type.getSimpleName().equals(SINK_LOG) && type.getName().startsWith("org.apache.spark.sql.execution."));
+  }
+
+  public static boolean isNarrowed(FileIndex index) { return index.getClass() == PrunedFileIndex.class; }
+
+  /** Whether the rows of the files are those of Spark's own Parquet reader. */
+  public static boolean isParquet(HadoopFsRelation files) {
+    return files.fileFormat().getClass() == ParquetFileFormat.class && isKnown(files.location());
+  }
+
+  /** Whether Spark finds the columns of these files by field id, so that names in footers say nothing. */
+  public static boolean isByFieldId(HadoopFsRelation files) {
+    return "true".equals(files.sparkSession().conf().get("spark.sql.parquet.fieldId.read.enabled", "false"))
+        && ParquetUtils.hasFieldIds(files.dataSchema());
+  }
+}
