@@ -13,20 +13,32 @@ public class LateSource implements java.io.Serializable {
   public final String url;
   public final String token;
   public final int filters;
-  private HashMap carried = new HashMap();
-  private boolean outdated;
+  private final HashMap carried;
+  private final boolean outdated;
   private final transient Snapshot snapshot;
   private transient LateState state;
 
   /** snapshot: what the filters are learned from; if it no longer holds, no filter ever arrives. */
   public LateSource(String query, String url, String token, int filters, Snapshot snapshot) {
     this.snapshot = snapshot;
+    this.carried = new HashMap();
+    this.outdated = false;
     this.query = query;
     this.url = url;
     this.token = token;
     this.filters = filters;
     LateStates.thisIsTheDriver();
     this.state = LateStates.here(query);
+  }
+
+  private LateSource(LateSource source, HashMap carried, boolean outdated) {
+    this.snapshot = null;
+    this.carried = carried;
+    this.outdated = outdated;
+    this.query = source.query;
+    this.url = source.url;
+    this.token = source.token;
+    this.filters = source.filters;
   }
 
   /** The state of this process. */
@@ -40,10 +52,11 @@ public class LateSource implements java.io.Serializable {
     return found;
   }
 
-  private void writeObject(java.io.ObjectOutputStream out) throws java.io.IOException {
-    outdated = outdated || (snapshot != null && !snapshot.holds());
-    carried = outdated ? new HashMap() : state().snapshot();
-    out.defaultWriteObject();
+  /** What travels with a task: all that has arrived. (Janino hides private methods from Java's serialization.) */
+  public Object writeReplace() {
+    if (snapshot == null) return this;
+    boolean current = snapshot.holds();
+    return new LateSource(this, current ? state().snapshot() : new HashMap(), !current);
   }
 
   public boolean equals(Object other) { return other instanceof LateSource && ((LateSource) other).query.equals(query); }

@@ -39,6 +39,7 @@ public class PlanWriter {
   private final JsonNode scans;
   private final JsonNode builds;
   private final JsonNode taps;
+  private final JsonNode late;
   /** By canonical build side: equal build sides stay equal, so that Spark runs what follows them once. */
   private final HashMap keptRows = new HashMap();
   private Snapshot snapshot;
@@ -50,7 +51,7 @@ public class PlanWriter {
     this.scans = Json.field(edits, "scans");
     this.builds = Json.field(edits, "builds");
     this.taps = Json.field(edits, "taps");
-    if (edits.has("late")) context.expectLate(Json.field(edits, "late"));
+    this.late = Json.field(edits, "late");
   }
 
   /** Returns the build side that was read as number `id`, edited. */
@@ -61,8 +62,11 @@ public class PlanWriter {
 
   /** Returns the whole plan, edited. */
   public LogicalPlan write() {
-    // builds that are still to run must read what this plan depends on
-    if (context.late != null) new PinnedFiles(context, null).listAll(context.plan);
+    if (late != null) {
+      // builds that are still to run must read what this plan depends on
+      new PinnedFiles(context, null).listAll(context.plan);
+      context.expectLate(late);
+    }
     snapshot = context.snapshot();
     at = 0;
     return rebuild();

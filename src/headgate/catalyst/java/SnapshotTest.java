@@ -19,9 +19,17 @@ import org.apache.spark.sql.types.ObjectType;
 public class SnapshotTest implements java.io.Serializable {
   private static final long serialVersionUID = 1L;
   private final transient Snapshot snapshot;
-  private boolean changed;
+  private final boolean changed;
 
-  public SnapshotTest(Snapshot snapshot) { this.snapshot = snapshot; }
+  public SnapshotTest(Snapshot snapshot) {
+    this.snapshot = snapshot;
+    this.changed = false;
+  }
+
+  private SnapshotTest(boolean changed) {
+    this.snapshot = null;
+    this.changed = changed;
+  }
 
   /** The test, if the snapshot holds. The argument of the call keeps Spark from folding it into a constant. */
   public static Expression orElse(Snapshot snapshot, Attribute column, Expression test) {
@@ -34,10 +42,8 @@ public class SnapshotTest implements java.io.Serializable {
 
   public boolean hasChanged(boolean ignored) { return snapshot == null ? changed : !snapshot.holds(); }
 
-  private void writeObject(java.io.ObjectOutputStream out) throws java.io.IOException {
-    changed = hasChanged(true);
-    out.defaultWriteObject();
-  }
+  /** What travels with a task is the answer. (Janino hides private methods from Java's serialization, so not `writeObject`.) */
+  public Object writeReplace() { return snapshot == null ? this : new SnapshotTest(!snapshot.holds()); }
 
   /** Two scans may share their result only if they belong to one plan. */
   public boolean equals(Object other) { return other instanceof SnapshotTest && ((SnapshotTest) other).snapshot == snapshot; }
