@@ -137,13 +137,11 @@ def test_a_cache_that_is_evicted_after_the_build(
 
 
 def evictor(spark: SparkSession) -> Callable[[], None]:
-    """Return what removes the blocks of every cache from memory, as a lack of memory does; the caches stay."""
+    """Return what removes the blocks of every cache from memory, as a lack of memory does; the caches stay, and are computed again."""
 
     def evict() -> None:
-        persisted = spark.sparkContext._jsc.sc().getPersistentRDDs()  # type: ignore[union-attr]
-        blocks = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get().blockManager()  # type: ignore[union-attr]
-        each = persisted.keys().iterator()
-        while each.hasNext():
-            blocks.removeRdd(each.next())
+        persisted = spark.sparkContext._jsc.getPersistentRDDs()  # type: ignore[union-attr]
+        for rdd in persisted.values():
+            rdd.unpersist(True)
 
     return evict
