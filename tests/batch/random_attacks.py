@@ -69,28 +69,20 @@ def random_attack(seed: str, shared: list[RandomTable]) -> Attack:
     """Decide everything about one case."""
     random = Random(f"attack {seed}")
     story = random.choices(*zip(*STORIES.items(), strict=True))[0]
-    changed = story != "run" or random.random() < 0.2
-    own = []
-    for number in random.sample(range(len(shared)), random.choice((1, 1, 2)) if changed else 0):
-        in_catalog = random.random() < 0.15
-        shape = "plain" if in_catalog or random.random() < 0.5 else random.choice(SHAPES)
-        own.append(replace(shared[number], name=f"own_{number}", shape=shape, in_catalog=in_catalog))
-    by_name = {table.name.replace("own", "random"): table for table in own}
-    writes = (
-        tuple(
-            Write(table.name, random.choice(WRITES), f"write {seed}-{i}")
-            for i, table in enumerate(random.choices(own, k=random.choice((1, 1, 2))))
-            if story != "run"
-        )
-        if own
-        else ()
-    )
+    own = _own_tables(random, shared, written=story != "run")
+    # a query over few tables reads those that are written to, and on both sides of its joins
+    copied = {table.name.replace("own", "random") for table in own}
+    rest = [table for table in shared if table.name not in copied]
+    tables = [*own, *rest[: 1 if own else len(rest)]]
+    random.shuffle(tables)
+    written = random.choices(own, k=random.choice((1, 1, 2))) if story != "run" else []
+    writes = tuple(Write(t.name, random.choice(WRITES), f"write {seed}-{i}") for i, t in enumerate(written))
     if story == "write meanwhile":
         writes = writes[:1]  # two writes have states between them, which are answers too
     return Attack(
         seed,
         story,
-        tuple(by_name.get(table.name, table) for table in shared),
+        tuple(tables),
         tuple(own),
         _settings(random, own),
         random.randrange(len(PLANNERS)),
@@ -98,6 +90,16 @@ def random_attack(seed: str, shared: list[RandomTable]) -> Attack:
         random.choice(list(MOMENTS)),
         random.random() < 0.6,
     )
+
+
+def _own_tables(random: Random, shared: list[RandomTable], *, written: bool) -> list[RandomTable]:
+    """Choose the tables of which an attack has copies of its own: those that are written to, or that have odd shapes."""
+    own = []
+    for number in random.sample(range(len(shared)), random.choice((1, 2, 2) if written else (0, 0, 0, 1))):
+        in_catalog = random.random() < 0.15
+        shape = "plain" if in_catalog or random.random() < 0.5 else random.choice(SHAPES)
+        own.append(replace(shared[number], name=f"own_{number}", shape=shape, in_catalog=in_catalog))
+    return own
 
 
 def _settings(random: Random, own: list[RandomTable]) -> dict[str, str]:
@@ -151,7 +153,7 @@ class Stage:
             how = random.choice(("into", "overwrite"))
             self.spark.sql(f"insert {how} {table.name} select {columns} from random_{random.randrange(4)} where l < 5")
             return
-        fresh = random_rows(random, random.choice((3, 15)), table.span)
+        fresh = random_rows(random, random.choice((5, 30)), table.span)
         if kind == "overwrite":
             for path in files:
                 path.unlink()
