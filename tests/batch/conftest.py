@@ -7,6 +7,7 @@ region -> nation -> supplier -> lineitem      a snowflake; each key is clustered
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headgate import QueryReport
-from headgate.journey.late import LateFilters
 from tests.batch.differential import Check, same_rows
+from tests.batch.moments import filters_first
+from tests.batch.stand_in_formats import stand_ins
 from tests.batch.tables import write_fact, write_rows
 
 
@@ -85,12 +87,13 @@ def check(spark: SparkSession, star: Path) -> Check:
 
 
 @pytest.fixture
-def come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def come_first() -> Iterator[None]:
     """Late filters are published before the query's first task: the query is planned with gates, which are closed."""
-    start = LateFilters.start
+    with filters_first():
+        yield
 
-    def start_and_finish(self: LateFilters, *arguments: Any) -> None:
-        start(self, *arguments)
-        self.join(60.0)
 
-    monkeypatch.setattr(LateFilters, "start", start_and_finish)
+@pytest.fixture(scope="session")
+def compiled_stand_ins(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The file format and the file index of tests.batch.stand_in_formats are known to Spark."""
+    stand_ins(spark, tmp_path_factory.mktemp("stand-ins"))

@@ -1,139 +1,20 @@
-"""Make random tables and random queries over them, each from a seed.
+"""Make random queries over random tables, each from a seed.
 
-A table has one column of each type. Rows lie around a number, from which most of their columns follow, so that a table
-sorted by it is clustered by all of those. A query is a star, a snowflake or a chain of joins over such tables, wrapped
-in filters, groupings, unions and the like, and ends in one row: how many rows it has and a hash over all of them.
-Nothing in a query depends on the order of rows.
+A query is a star, a snowflake or a chain of joins, wrapped in filters, groupings, unions and the like, and ends in one
+row: how many rows it has and a hash over all of them. Nothing in a query depends on the order of rows.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from dataclasses import dataclass, field
-from decimal import Decimal
-from pathlib import Path
 from random import Random
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from tests.batch.random_tables import TYPES, RandomTable, literal
 
-TYPES: dict[str, tuple[str, pa.DataType]] = {
-    "i": ("int", pa.int32()),
-    "l": ("bigint", pa.int64()),
-    "h": ("smallint", pa.int16()),
-    "m": ("decimal(9,2)", pa.decimal128(9, 2)),
-    "w": ("decimal(25,3)", pa.decimal128(25, 3)),
-    "s": ("string", pa.string()),
-    "b": ("boolean", pa.bool_()),
-    "d": ("date", pa.date32()),
-    "z": ("timestamp", pa.timestamp("us", "UTC")),
-    "f": ("double", pa.float64()),
-    "r": ("float", pa.float32()),
-}
 COMPARABLE = (
     *((kind, kind) for kind in TYPES if kind != "b"),
     *(pair for a, b in ("il", "hi", "hl", "im", "lw", "mw", "if", "hr", "rf", "lf", "dz") for pair in ((a, b), (b, a))),
 )
-PARTITION_KINDS = "ilsdb"
-NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-
-
-def value(random: Random, kind: str, number: int) -> Any:
-    """Return the value of a type that stands for a number."""
-    match kind:
-        case "i" | "l" | "h":
-            return number
-        case "m":
-            return Decimal(number) + Decimal(number % 4) / 4
-        case "w":
-            return Decimal(number) + Decimal(number % 8) / 8
-        case "s":
-            return f"s{number:03d}"
-        case "b":
-            return number % 2 == 0
-        case "d":
-            return dt.date(2024, 1, 1) + dt.timedelta(days=number)
-        case "z":
-            return dt.datetime(2024, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=6 * number)
-    if number == 0:
-        return random.choice((0.0, -0.0))
-    return math.nan if number == 3 and random.random() < 0.5 else number / 4
-
-
-def literal(random: Random, kind: str, number: int) -> str:
-    """Return the same value as SQL."""
-    found = value(random, kind, number)
-    match kind:
-        case "s":
-            return f"'{found}'"
-        case "d":
-            return f"date'{found}'"
-        case "z":
-            return f"timestamp'{found:%Y-%m-%d %H:%M:%S}'"
-        case "b":
-            return str(found).lower()
-        case "f" | "r":
-            return f"cast('{found}' as {TYPES[kind][0]})"
-        case "m" | "w":
-            return f"cast({found} as {TYPES[kind][0]})"
-    return str(found)
-
-
-# --- tables ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class RandomTable:
-    """A table on disk: its folder, how many different numbers it holds, and how to read it."""
-
-    name: str
-    folder: Path
-    span: int
-    schema: str
-
-
-def write_random_table(random: Random, name: str, folder: Path, rows: int, span: int) -> RandomTable:
-    """Write a table in a random layout: sorted or not, in one file or several, row groups of all sizes, or partitioned."""
-    follows = {kind: random.random() < 0.92 for kind in TYPES}
-    nulls = {kind: random.choice((0, 0, 0, 0.05, 0.15)) for kind in TYPES}
-    skewed = random.random() < 0.3
-    numbers = [int(span * random.random() ** (3 if skewed else 1)) for _ in range(rows)]
-    if random.random() < 0.75:
-        numbers.sort()
-    columns = {kind: [] for kind in TYPES}
-    for number in numbers:
-        for kind, held in columns.items():
-            own = number if follows[kind] else random.randrange(span)
-            held.append(None if random.random() < nulls[kind] else value(random, kind, own))
-    table = pa.table({kind: pa.array(held, TYPES[kind][1]) for kind, held in columns.items()})
-    group = random.choice((3, 10, 10, 1000))
-    partition = random.choice(PARTITION_KINDS) if random.random() < 0.25 else None
-    if partition is None:
-        files = random.choice((1, 2, 5))
-        per_file = -(-rows // files)
-        folder.mkdir(parents=True)
-        for i in range(files):
-            pq.write_table(table.slice(i * per_file, per_file), folder / f"{i}.parquet", row_group_size=group)
-    else:
-        _write_partitions(table, partition, folder, group)
-    order = [kind for kind in TYPES if kind != partition] + ([partition] if partition else [])
-    return RandomTable(name, folder, span, ", ".join(f"{kind} {TYPES[kind][0]}" for kind in order))
-
-
-def _write_partitions(table: pa.Table, column: str, folder: Path, group: int) -> None:
-    rest = table.drop_columns([column])
-    places: dict[str, list[int]] = {}
-    for row, held in enumerate(table[column].to_pylist()):
-        text = NULL_FOLDER if held is None else str(held).lower() if isinstance(held, bool) else str(held)
-        places.setdefault(text, []).append(row)
-    for text, rows in places.items():
-        (folder / f"{column}={text}").mkdir(parents=True)
-        pq.write_table(rest.take(rows), folder / f"{column}={text}" / "0.parquet", row_group_size=group)
-
-
-# --- queries --------------------------------------------------------------------------------------------------------
 
 
 @dataclass

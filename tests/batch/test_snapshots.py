@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.journey.late import LateFilters
 from tests.batch.changing_tables import CHANGES, PLANNERS, ChangingTables, actions, queries
 from tests.batch.differential import Answer, enabled, outcome, settings
 
@@ -49,18 +48,6 @@ CASES = [
     ),
 ]
 CHEAP = {"spark_sql_codegen_wholeStage": "false", "spark_sql_codegen_factoryMode": "NO_CODEGEN"}
-
-
-@pytest.fixture
-def filters_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Late filters are published when the plan is made; one from a tap comes when the plan runs, so nobody waits for it."""
-    start = LateFilters.start
-
-    def start_and_finish(self: LateFilters, *arguments: Any) -> None:
-        start(self, *arguments)
-        self.join(0.5 if self._query.tapped_filters() else 60.0)
-
-    monkeypatch.setattr(LateFilters, "start", start_and_finish)
 
 
 @contextmanager
@@ -110,7 +97,7 @@ def plain_answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory)
 def test_a_plan_made_before_a_change(
     spark: SparkSession,
     tmp_path: Path,
-    filters_come_first: None,
+    come_first: None,
     plain_answers: PlainAnswers,
     layout: str,
     mode: str,

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from headgate.catalyst.bridge import Query
-from headgate.collect import RunningWave
 from tests.batch.changing_tables import ChangingTables, queries
 from tests.batch.differential import Answer, enabled, outcome, rows_of, settings
+from tests.batch.moments import MOMENTS, once_at
 from tests.batch.test_snapshots import CHEAP, LATE, NO_BROADCAST, WAITING, made
 
-MOMENTS: dict[str, tuple[type, str, bool]] = {
-    "before the build starts": (Query, "start_builds", True),
-    "when the build has ended": (RunningWave, "wait", False),
-    "before the plan is written": (Query, "write", True),
-    "when the plan is written": (Query, "write", False),
-}
 WRITES: dict[str, dict[str, list[tuple[int, int, int]]]] = {
     "dim": {"dim": [(55, 1, 5)]},
     "fact": {"fact": [(5, 1, 0), (75, 2, 7)]},
@@ -34,33 +25,6 @@ MODES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "rows not kept": (WAITING, NO_BROADCAST),
     "late": (LATE, NO_BROADCAST),
 }
-
-
-@contextmanager
-def once_at(monkeypatch: pytest.MonkeyPatch, moment: str, act: Callable[[], None]) -> Iterator[list[str]]:
-    """Have something done in another thread, once, at a moment of the next query; the query goes on when it is done."""
-    owner, name, comes_first = MOMENTS[moment]
-    original, done = getattr(owner, name), []
-
-    def act_once() -> None:
-        if not done:
-            done.append(moment)
-            thread = Thread(target=act)
-            thread.start()
-            thread.join(120.0)
-            assert not thread.is_alive()
-
-    def hooked(self: Any, *arguments: Any) -> Any:
-        if comes_first:
-            act_once()
-        result = original(self, *arguments)
-        if not comes_first and result is not None:
-            act_once()
-        return result
-
-    with monkeypatch.context() as patched:
-        patched.setattr(owner, name, hooked)
-        yield done
 
 
 def possible_answers(spark: SparkSession, home: Path, query: str, writes: dict[str, Any]) -> list[Answer]:
@@ -80,7 +44,7 @@ def possible_answers(spark: SparkSession, home: Path, query: str, writes: dict[s
 @pytest.mark.parametrize("written", WRITES)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_write_while_the_query_is_planned(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, written: str, mode: str
+    spark: SparkSession, tmp_path: Path, moment: str, written: str, mode: str
 ) -> None:
     """An INSERT in another thread is seen whole or not at all, by the query, by its second run, and by the next query."""
     options, configured = MODES[mode]
@@ -96,7 +60,7 @@ def test_a_write_while_the_query_is_planned(
                         tables.insert(table, rows)
 
                 frame = spark.sql(query)
-                with once_at(monkeypatch, moment, write) as done:
+                with once_at(moment, write) as done:
                     first = outcome(lambda f=frame: f)
                 assert done, "nothing was written while the query was planned"
                 again, after = outcome(lambda f=frame: f), outcome(lambda q=query: spark.sql(q))
@@ -107,9 +71,7 @@ def test_a_write_while_the_query_is_planned(
 
 
 @pytest.mark.parametrize("rows_kept", [True, False], ids=["rows kept", "rows not kept"])
-def test_a_cache_that_is_evicted_after_the_build(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_kept: bool
-) -> None:
+def test_a_cache_that_is_evicted_after_the_build(spark: SparkSession, tmp_path: Path, rows_kept: bool) -> None:
     """A cache over a plan that gives other rows each time is no build side, unless its rows are kept: it may be evicted.
 
     Every row has its match, so a row without one was joined with what another computation of the cache left unread.
@@ -121,13 +83,12 @@ def test_a_cache_that_is_evicted_after_the_build(
         cached.count()
         cached.createOrReplaceTempView("evicted")
         configured = {} if rows_kept else NO_BROADCAST
+        moment = "when the plan is written" if rows_kept else "before the plan is written"
         query = "select e.id, f.v from evicted e left join live_fact f on f.k = e.id"
         try:
             with settings(spark, **CHEAP, **configured), enabled(spark, **WAITING) as gate:
                 for _ in range(5):  # a clock may give matching rows by chance
-                    with once_at(
-                        monkeypatch, "when the plan is written" if rows_kept else "before the plan is written", evict
-                    ):
+                    with once_at(moment, evict):
                         rows = rows_of(spark.sql(query))
                     assert rows.total() == 3
                     assert not [row for row in rows if row[1] is None], f"{rows}\n{gate.report()}"
@@ -137,13 +98,11 @@ def test_a_cache_that_is_evicted_after_the_build(
 
 
 def evictor(spark: SparkSession) -> Callable[[], None]:
-    """Return what removes the blocks of every cache from memory, as a lack of memory does; the caches stay."""
+    """Return what removes the blocks of every cache from memory, as a lack of memory does; the caches stay, and are computed again."""
 
     def evict() -> None:
-        persisted = spark.sparkContext._jsc.sc().getPersistentRDDs()  # type: ignore[union-attr]
-        blocks = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get().blockManager()  # type: ignore[union-attr]
-        each = persisted.keys().iterator()
-        while each.hasNext():
-            blocks.removeRdd(each.next())
+        persisted = spark.sparkContext._jsc.getPersistentRDDs()  # type: ignore[union-attr]
+        for rdd in persisted.values():
+            rdd.unpersist(True)
 
     return evict
