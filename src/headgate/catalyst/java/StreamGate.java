@@ -1,6 +1,7 @@
 package headgate;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,6 +29,7 @@ public class StreamGate {
     final List records = new ArrayList();
     long generation = 0L;
     long cut = Long.MIN_VALUE;
+    WeakReference planned = new WeakReference(null);
   }
 
   /** The micro-batch without its late rows, or the plan itself where this thread plans no micro-batch. */
@@ -44,7 +46,7 @@ public class StreamGate {
       if (failures++ == 0L) LOG.warn("Headgate left a micro-batch unfiltered (later failures are only counted)", failure);
     }
     record.end();
-    remember(batch.queryId, record);
+    remember(batch, record);
     return narrowed;
   }
 
@@ -60,11 +62,14 @@ public class StreamGate {
 
   public static long failures() { return failures; }
 
-  private static void remember(String queryId, BatchRecord record) {
+  private static void remember(MicroBatch batch, BatchRecord record) {
     synchronized (QUERY_LOGS) {
-      Log log = (Log) QUERY_LOGS.remove(queryId);
+      Log log = (Log) QUERY_LOGS.remove(batch.queryId);
       if (log == null) log = new Log();
-      QUERY_LOGS.put(queryId, log);
+      QUERY_LOGS.put(batch.queryId, log);
+      // before 4.2 Spark plans each batch twice, and the second plan is only printed: its rows are never counted
+      if (log.planned.get() == batch.execution) return;
+      log.planned = new WeakReference(batch.execution);
       while (QUERY_LOGS.size() > QUERIES) QUERY_LOGS.remove(QUERY_LOGS.keySet().iterator().next());
       if (record.highestCut() > log.cut) {
         log.cut = record.highestCut();
