@@ -11,7 +11,9 @@ from headgate.catalyst import SparkBridge
 from headgate.catalyst.compiler import compiled, java_sources
 
 # Names that some version from 4.0 to 4.3 does not have.
-MOVED = re.compile(r"streaming\.runtime\.|TransformWithStateIn(PySpark|Pandas)|TimestampAddInterval|TimeAdd\b|new LogicalRDD\(")
+MOVED = re.compile(
+    r"streaming\.runtime\.|TransformWithStateIn(PySpark|Pandas)|TimestampAddInterval|TimeAdd\b|new LogicalRDD\("
+)
 
 
 def _optimized(frame: DataFrame) -> Any:
