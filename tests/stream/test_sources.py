@@ -44,7 +44,7 @@ def test_formats_without_footers_are_filtered_by_row(gated: SparkSession, tmp_pa
     for number, seconds in enumerate(SECONDS):
         text = [f"{at(s):%Y-%m-%d %H:%M:%S}" for s in seconds]
         paths = {ending: _named(tmp_path / ending, number, ending) for ending in endings}
-        # by Spark itself: 4.0 cannot read the type that Arrow gives to a time with a zone
+        # by Spark itself: 4.0 and 4.1 cannot read the type that Arrow gives to a time with a zone
         frame = gated.createDataFrame([(at(s),) for s in seconds], "ts timestamp").coalesce(1)
         frame.write.orc(str(tmp_path / f"orc-{number}"))
         next((tmp_path / f"orc-{number}").glob("part-*.orc")).rename(paths["orc"])
