@@ -1,11 +1,12 @@
 package headgate;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.lang.ref.WeakReference;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -17,6 +18,8 @@ import org.slf4j.LoggerFactory;
 
 /** The gate of streaming queries: narrows each micro-batch inside the JVM, and remembers what it did. */
 public class StreamGate {
+  /** Executions that are told of. Before 4.2 Spark plans each twice, the second time only to print it: nothing counts its rows. */
+  private static final Map PLANNED = Collections.synchronizedMap(new WeakHashMap());
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int QUERIES = 64;
   private static final int BATCHES = 100;
@@ -29,7 +32,6 @@ public class StreamGate {
     final List records = new ArrayList();
     long generation = 0L;
     long cut = Long.MIN_VALUE;
-    WeakReference planned = new WeakReference(null);
   }
 
   /** The micro-batch without its late rows, or the plan itself where this thread plans no micro-batch. */
@@ -46,7 +48,7 @@ public class StreamGate {
       if (failures++ == 0L) LOG.warn("Headgate left a micro-batch unfiltered (later failures are only counted)", failure);
     }
     record.end();
-    remember(batch, record);
+    if (PLANNED.put(batch.execution, Boolean.TRUE) == null) remember(batch.queryId, record);
     return narrowed;
   }
 
@@ -62,14 +64,11 @@ public class StreamGate {
 
   public static long failures() { return failures; }
 
-  private static void remember(MicroBatch batch, BatchRecord record) {
+  private static void remember(String queryId, BatchRecord record) {
     synchronized (QUERY_LOGS) {
-      Log log = (Log) QUERY_LOGS.remove(batch.queryId);
+      Log log = (Log) QUERY_LOGS.remove(queryId);
       if (log == null) log = new Log();
-      QUERY_LOGS.put(batch.queryId, log);
-      // before 4.2 Spark plans each batch twice, and the second plan is only printed: its rows are never counted
-      if (log.planned.get() == batch.execution) return;
-      log.planned = new WeakReference(batch.execution);
+      QUERY_LOGS.put(queryId, log);
       while (QUERY_LOGS.size() > QUERIES) QUERY_LOGS.remove(QUERY_LOGS.keySet().iterator().next());
       if (record.highestCut() > log.cut) {
         log.cut = record.highestCut();
