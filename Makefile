@@ -12,6 +12,9 @@ WITH_JAVA := JAVA_HOME="$$(tools/ensure_java.sh)" && export JAVA_HOME &&
 SOURCES := src tests bench examples
 # Extra words for pytest, for example: make test ARGS="-k domain -x"
 ARGS ?=
+# The PySpark of `make test-spark`, and what is installed for it.
+SPARK ?= 4.3
+PYSPARK ?= pyspark
 # Two processes, each with a Spark session of its own.
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
@@ -22,6 +25,10 @@ demo: $(READY) ## three queries over a small star schema, with Headgate off and 
 .PHONY: test
 test: $(READY) ## run every test (ARGS="-k name" narrows it)
 	@$(WITH_JAVA) $(PYTEST) $(ARGS)
+
+.PHONY: test-spark
+test-spark: ## run every test with another PySpark, in its own environment: SPARK=4.1 (ARGS narrows it)
+	@$(MAKE) --no-print-directory VENV=.venv-spark-$(SPARK) PYSPARK="pyspark==$(SPARK).*" test
 
 .PHONY: check
 check: $(READY) ## formatting, lint and types, then every test
@@ -68,5 +75,5 @@ $(READY): pyproject.toml
 	@tools/ensure_venv.sh $(VENV)
 	@echo "Installing Headgate and its tools into $(VENV) (first time: about a minute)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev "$(PYSPARK)"
 	@touch $@

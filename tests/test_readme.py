@@ -96,11 +96,11 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert broken_links(page) == []
 
 
-def test_make_help_fits_in_ten_lines() -> None:
+def test_make_help_is_short() -> None:
     """`make help` stays short enough to read at a glance, and lists every target."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     explained = re.findall(r"^([a-z][a-z-]*):.*## ", makefile, re.MULTILINE)
-    assert len(explained) <= 10
+    assert len(explained) <= 15
     assert set(explained) == make_targets(makefile)
 
 

@@ -109,7 +109,6 @@ def test_state_that_knows_no_event_time_keeps_late_rows(gated: SparkSession, tmp
 
 @pytest.mark.parametrize("batches", [INPUT, _random_input(63)], ids=["known", "63"])
 def test_transform_with_state(gated: SparkSession, tmp_path: Path, batches: list[list[Row]]) -> None:
-    pytest.importorskip("google.protobuf", reason="Spark's transformWithState in Python needs protobuf")
     pair = Pair(gated, tmp_path, with_state, mode="update", **{"streaming.stateStore.providerClass": ROCKS})
     pair.feed([batches])
     pair.run()

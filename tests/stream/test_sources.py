@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.orc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -43,10 +42,12 @@ def test_formats_without_footers_are_filtered_by_row(gated: SparkSession, tmp_pa
     """ORC, JSON and CSV: the same rows, and late ones stop above the scan."""
     endings = ("orc", "json", "csv")
     for number, seconds in enumerate(SECONDS):
-        table = pa.table({"ts": pa.array([at(s) for s in seconds], pa.timestamp("us", "UTC"))})
         text = [f"{at(s):%Y-%m-%d %H:%M:%S}" for s in seconds]
         paths = {ending: _named(tmp_path / ending, number, ending) for ending in endings}
-        pyarrow.orc.write_table(table, paths["orc"])
+        # by Spark itself: 4.0 and 4.1 cannot read the type that Arrow gives to a time with a zone
+        frame = gated.createDataFrame([(at(s),) for s in seconds], "ts timestamp").coalesce(1)
+        frame.write.orc(str(tmp_path / f"orc-{number}"))
+        next((tmp_path / f"orc-{number}").glob("part-*.orc")).rename(paths["orc"])
         Path(paths["json"]).write_text("".join(f'{{"ts": "{one}"}}\n' for one in text))
         Path(paths["csv"]).write_text("".join(f"{one}\n" for one in text))
         for path in paths.values():

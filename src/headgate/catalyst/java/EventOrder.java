@@ -97,7 +97,7 @@ public class EventOrder {
       If choice = (If) e;
       return modulo(shape((Expression) choice.predicate(), time), shape((Expression) choice.trueValue(), time), shape((Expression) choice.falseValue(), time));
     }
-    if (e instanceof TimestampAddInterval) return later((TimestampAddInterval) e, time);
+    if (SparkVersion.isTimestampAdd(e)) return later((BinaryExpression) e, time);
     return null;
   }
 
@@ -147,12 +147,12 @@ public class EventOrder {
   }
 
   /** A day can be 23 hours long where the zone has summer time, and then adding one does not keep the order. */
-  private static Shape later(TimestampAddInterval e, Attribute time) {
-    Shape start = shape((Expression) e.start(), time);
-    Object gap = e.interval() instanceof Literal ? ((Literal) e.interval()).value() : null;
+  private static Shape later(BinaryExpression e, Attribute time) {
+    Shape start = shape((Expression) e.left(), time);
+    Object gap = e.right() instanceof Literal ? ((Literal) e.right()).value() : null;
     if (start == null || !start.rises() || !(gap instanceof CalendarInterval)) return null;
     CalendarInterval interval = (CalendarInterval) gap;
-    boolean even = e.dataType() instanceof TimestampNTZType || e.zoneId().getRules().isFixedOffset();
+    boolean even = e.dataType() instanceof TimestampNTZType || ((TimeZoneAwareExpression) e).zoneId().getRules().isFixedOffset();
     if (interval.months != 0 || (interval.days != 0 && !even)) return null;
     return new Shape(start.kind, Math.addExact(start.a, interval.days * 86400000000L + interval.microseconds), start.d);
   }

@@ -2,10 +2,7 @@ package headgate;
 
 import java.util.UUID;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
-import org.apache.spark.sql.execution.streaming.runtime.PropagateWatermarkSimulator;
-import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
-import org.apache.spark.sql.execution.streaming.runtime.UseSingleWatermarkPropagator;
+import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
 
@@ -19,20 +16,20 @@ public class MicroBatch {
   public final SparkSession session;
   public final SQLConf conf;
   public final String queryId;
-  public final IncrementalExecution execution;
+  public final QueryExecution execution;
   public final long number;
   /** What stateful operators compare event times with. */
   public final long lateMs;
   /** The watermark that the batch starts with. */
   public final long currentMs;
 
-  private MicroBatch(SparkSession session, String queryId, IncrementalExecution execution) throws Exception {
+  private MicroBatch(SparkSession session, String queryId, QueryExecution execution) throws Exception {
     this.session = session;
     this.conf = SQLConf$.MODULE$.get();  // the stream runs in a clone of the session, with settings of its own
     this.queryId = queryId;
     this.execution = execution;
-    this.number = execution.currentBatchId();
-    this.currentMs = watermark(execution.offsetSeqMetadata());
+    this.number = number(execution);
+    this.currentMs = watermark(SparkVersion.told(execution, "offsetSeqMetadata"));
     this.lateMs = late(execution);
   }
 
@@ -43,32 +40,30 @@ public class MicroBatch {
     if (id == null || number == null) return null;
     if ("true".equals(session.sparkContext().getLocalProperty("__is_continuous_processing"))) return null;
     Object query = session.sharedState().activeStreamingQueries().get(UUID.fromString(id));
-    if (!(query instanceof StreamExecution)) return null;
-    IncrementalExecution execution = ((StreamExecution) query).lastExecution();
-    if (execution == null || Boolean.TRUE.equals(told(execution, "isRealTimeMode"))) return null;
-    return number.equals(String.valueOf(execution.currentBatchId())) ? new MicroBatch(session, id, execution) : null;
+    if (!SparkVersion.isStreaming(query, "StreamExecution") || SparkVersion.isRealTime(query)) return null;
+    QueryExecution execution = (QueryExecution) SparkVersion.told(query, "lastExecution");
+    if (execution == null) return null;
+    return number.equals(String.valueOf(number(execution))) ? new MicroBatch(session, id, execution) : null;
   }
 
   /** As WatermarkPropagator has it: the watermark of the batch before, or of this one where Spark is told so. */
-  private static long late(IncrementalExecution execution) throws Exception {
-    Object propagator = execution.watermarkPropagator();
-    if (propagator instanceof UseSingleWatermarkPropagator) return watermark(execution.offsetSeqMetadata());
-    if (!(propagator instanceof PropagateWatermarkSimulator) || execution.currentBatchId() == 0L) return 0L;
-    scala.Option before = execution.prevOffsetSeqMetadata();
+  private static long late(QueryExecution execution) throws Exception {
+    Object propagator = SparkVersion.told(execution, "watermarkPropagator");
+    if (SparkVersion.isStreaming(propagator, "UseSingleWatermarkPropagator")) return watermark(SparkVersion.told(execution, "offsetSeqMetadata"));
+    if (!SparkVersion.isStreaming(propagator, "PropagateWatermarkSimulator") || number(execution) == 0L) return 0L;
+    scala.Option before = (scala.Option) SparkVersion.told(execution, "prevOffsetSeqMetadata");
     return before.isDefined() ? Math.max(0L, watermark(before.get())) : 0L;
   }
 
-  private static long watermark(Object metadata) throws Exception { return ((Long) told(metadata, "batchWatermarkMs")).longValue(); }
-
-  /** What a method without arguments returns; null where this Spark has none of that name. */
-  static Object told(Object owner, String method) throws Exception {
-    try {
-      return owner.getClass().getMethod(method, new Class[0]).invoke(owner, new Object[0]);
-    } catch (NoSuchMethodException older) {
-      return null;
-    }
+  private static long number(QueryExecution execution) throws Exception {
+    return ((Long) SparkVersion.told(execution, "currentBatchId")).longValue();
   }
 
+  private static long watermark(Object metadata) throws Exception {
+    return ((Long) SparkVersion.told(metadata, "batchWatermarkMs")).longValue();
+  }
+
+  public String outputMode() throws Exception { return SparkVersion.told(execution, "outputMode").toString(); }
   public String setting(String name, String standard) { return conf.getConfString("spark.headgate." + name, standard); }
   public boolean isOn(String name) { return !"false".equalsIgnoreCase(setting(name, "true").trim()); }
   public boolean isStrict() { return "true".equalsIgnoreCase(setting("watermark.strict", "false").trim()); }

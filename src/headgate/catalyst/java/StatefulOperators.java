@@ -28,18 +28,18 @@ public class StatefulOperators {
     return plan instanceof Aggregate || plan instanceof Distinct || plan instanceof GlobalLimit || plan instanceof LocalLimit
         || plan instanceof Deduplicate || plan instanceof DeduplicateWithinWatermark
         || plan instanceof FlatMapGroupsWithState || plan instanceof FlatMapGroupsInPandasWithState
-        || plan instanceof TransformWithState || plan instanceof TransformWithStateInPySpark;
+        || plan instanceof TransformWithState || SparkVersion.isPythonTransform(plan);
   }
 
   /** One demand for each child. */
-  public List demands(LogicalPlan plan) {
+  public List demands(LogicalPlan plan) throws Exception {
     List found = new ArrayList();
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) found.add(demand(plan, (LogicalPlan) each.next(), found.size()));
     return found;
   }
 
-  private Demand demand(LogicalPlan plan, LogicalPlan child, int number) {
+  private Demand demand(LogicalPlan plan, LogicalPlan child, int number) throws Exception {
     String refusal = refusal(plan, number);
     if (refusal != null) return Demand.nothing(refusal);
     // the watermark of an operator is the lowest that its inputs let through; only a plain input surely lets all through
@@ -54,7 +54,7 @@ public class StatefulOperators {
   }
 
   /** Why this operator drops no late rows of its input, or null if it does. */
-  private String refusal(LogicalPlan plan, int number) {
+  private String refusal(LogicalPlan plan, int number) throws Exception {
     if (plan instanceof Aggregate) return aggregate((Aggregate) plan);
     if (plan instanceof Deduplicate || plan instanceof DeduplicateWithinWatermark || plan instanceof Join) return null;
     if (number > 0) return "it is an initial state, where nothing is late";
@@ -62,15 +62,15 @@ public class StatefulOperators {
     if (plan instanceof FlatMapGroupsWithState) byEventTime = isEventTime(((FlatMapGroupsWithState) plan).timeout());
     else if (plan instanceof FlatMapGroupsInPandasWithState) byEventTime = isEventTime(((FlatMapGroupsInPandasWithState) plan).timeout());
     else if (plan instanceof TransformWithState) byEventTime = ((TransformWithState) plan).timeMode().equals(TimeMode.EventTime());
-    else if (plan instanceof TransformWithStateInPySpark) byEventTime = ((TransformWithStateInPySpark) plan).timeMode().equals(TimeMode.EventTime());
+    else if (SparkVersion.isPythonTransform(plan)) byEventTime = SparkVersion.timeMode(plan).equals(TimeMode.EventTime());
     else return plan.nodeName() + " drops no late rows";
     return byEventTime ? null : plan.nodeName() + " is not in event time, so it drops no late rows";
   }
 
   private static boolean isEventTime(Object timeout) { return GroupStateTimeout.EventTimeTimeout().equals(timeout); }
 
-  private String aggregate(Aggregate plan) {
-    if ("Complete".equals(batch.execution.outputMode().toString())) return "complete output keeps every group";
+  private String aggregate(Aggregate plan) throws Exception {
+    if ("Complete".equals(batch.outputMode())) return "complete output keeps every group";
     if (isSet("spark.sql.streaming.useStreamlineAggregator")) return "the streamline aggregator is not known";
     boolean merges = isSet("spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition");
     return merges && isSession(plan) ? "sessions are merged before late rows are dropped, so a late row may matter" : null;

@@ -2,9 +2,11 @@ package headgate;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -16,6 +18,8 @@ import org.slf4j.LoggerFactory;
 
 /** The gate of streaming queries: narrows each micro-batch inside the JVM, and remembers what it did. */
 public class StreamGate {
+  /** Executions that are told of. Before 4.2 Spark plans each twice, the second time only to print it: nothing counts its rows. */
+  private static final Map PLANNED = Collections.synchronizedMap(new WeakHashMap());
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int QUERIES = 64;
   private static final int BATCHES = 100;
@@ -44,7 +48,7 @@ public class StreamGate {
       if (failures++ == 0L) LOG.warn("Headgate left a micro-batch unfiltered (later failures are only counted)", failure);
     }
     record.end();
-    remember(batch.queryId, record);
+    if (PLANNED.put(batch.execution, Boolean.TRUE) == null) remember(batch.queryId, record);
     return narrowed;
   }
 

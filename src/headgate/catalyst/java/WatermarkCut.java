@@ -46,7 +46,7 @@ public class WatermarkCut {
   }
 
   /** What is asked of each child, or null where a cut-off may go no further. */
-  private List demands(LogicalPlan plan, Demand demand) {
+  private List demands(LogicalPlan plan, Demand demand) throws Exception {
     if (StatefulOperators.isStateful(plan)) return demand.isCut() ? null : operators.demands(plan);
     if (plan instanceof EventTimeWatermark) return demand.isCut() ? null : all(plan, atWatermark((EventTimeWatermark) plan, demand));
     if (!demand.isCut() && !demand.isLate()) return all(plan, demand);
