@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -49,6 +51,48 @@ def fed_by_state(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
     return inner.union(_stream(spark, folders).select("k", "ts")).dropDuplicates(["k", "ts"])
 
 
+@sf.pandas_udf("long")  # type: ignore[call-overload, untyped-decorator]
+def rows_in_batch(values: pd.Series) -> pd.Series:
+    return pd.Series([len(values)] * len(values))
+
+
+@sf.pandas_udf("long")  # type: ignore[call-overload, untyped-decorator]
+def rows_so_far(frames: Iterator[pd.Series]) -> Iterator[pd.Series]:
+    seen = 0
+    for values in frames:
+        yield pd.Series(range(seen, seen + len(values)))
+        seen += len(values)
+
+
+@sf.arrow_udf("long")  # type: ignore[call-overload, untyped-decorator]
+def rows_in_arrow(values: pa.Array) -> pa.Array:
+    return pa.array([len(values)] * len(values))
+
+
+def in_batches(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).withColumn("v", rows_in_batch("v")))
+
+
+def in_a_row(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).withColumn("v", rows_so_far("v")))
+
+
+def in_arrow(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).withColumn("v", rows_in_arrow("v")))
+
+
+def dealt_out(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).repartition(3))
+
+
+def by_range(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).repartitionByRange(3, "v"))
+
+
+def unmatched(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).join(spark.range(3), sf.col("id") > sf.col("k"), "left"))
+
+
 @pytest.mark.parametrize(
     ("program", "mode", "settings", "reason"),
     [
@@ -63,8 +107,14 @@ def fed_by_state(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
         (observed, "append", {}, "CollectMetrics stands before the operator that drops late rows"),
         (drawn, "append", {}, "Filter stands before the operator that drops late rows"),
         (fed_by_state, "append", {}, "another stateful operator feeds the same Deduplicate"),
+        (in_batches, "append", {}, "ArrowEvalPython stands before the operator that drops late rows"),
+        (in_a_row, "append", {}, "ArrowEvalPython stands before the operator that drops late rows"),
+        (in_arrow, "append", {}, "ArrowEvalPython stands before the operator that drops late rows"),
+        (dealt_out, "append", {}, "Repartition stands before the operator that drops late rows"),
+        (by_range, "append", {}, "RepartitionByExpression stands before the operator that drops late rows"),
+        (unmatched, "append", {}, "Join stands before the operator that drops late rows"),
     ],
-    ids=["no event time", "complete", "merged sessions", "observed", "random", "fed by state"],
+    ids=lambda value: getattr(value, "__name__", None),
 )
 def test_nothing_is_cut_where_a_late_row_may_matter(
     gated: SparkSession,

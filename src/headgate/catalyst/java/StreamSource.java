@@ -66,6 +66,9 @@ public class StreamSource {
       record.reason = "late folders are left out of plain Parquet sources only, with pruneFiles";
       return below;
     }
+    if (record.filesLookedAt < record.files) {
+      record.reason = "no late file among " + record.filesLookedAt + " of " + record.files + ": rows are tested instead";
+    }
     LongAccumulator late = batch.session.sparkContext().longAccumulator();
     LongAccumulator unknown = batch.session.sparkContext().longAccumulator();
     record.countBy(late, unknown);
