@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-import headgate
 from tests.stream.streams import ARROW, SCHEMA, Pair, Row, aged, at, read_stream
 from tests.stream.test_pushdown import RISING, same, windowed
 
@@ -70,7 +69,9 @@ def test_field_ids_count_only_where_the_schema_has_them(gated: SparkSession, tmp
             ]
         )
         reader = spark.readStream.schema(swapped).option("maxFilesPerTrigger", 1)
-        return reader.parquet(str(tmp_path / "*.parquet")).withWatermark("other", "10 seconds").dropDuplicates(["other"])
+        return (
+            reader.parquet(str(tmp_path / "*.parquet")).withWatermark("other", "10 seconds").dropDuplicates(["other"])
+        )
 
     pair = Pair(gated, tmp_path / "ids", program, **{"parquet.fieldId.read.enabled": "true"})
     pair.run()
@@ -129,19 +130,3 @@ def test_one_source_read_twice_is_narrowed_where_it_may_be(gated: SparkSession, 
     pair = same(gated, tmp_path, program, rows, mode="update")
     assert [source.files_skipped for source in pair.report().batches[2].sources] == [1, 0]
     assert len(pair.runs["on"].batches[2]) == 1
-
-
-def test_a_failure_is_counted_and_the_batch_goes_on_unfiltered(gated: SparkSession, tmp_path: Path) -> None:
-    """The report tells how often, and why the last time."""
-    headgate.enable(gated, watermark_strict=True)
-    checked = gated._jsparkSession.sessionState().conf().settings()  # SET would refuse such a value
-    checked.put("spark.headgate.watermark.slack", "soon")
-    pair = Pair(gated, tmp_path, windowed)
-    pair.feed([[*RISING, [(1, 9, LATE)]]])
-    pair.run()
-    on, off = pair.runs["on"], pair.runs["off"]
-    assert on.batches == off.batches
-    report = pair.report()
-    assert report.failures == sum(bool(batch.failure) for batch in report.batches) >= 1
-    assert "spark.headgate.watermark.slack=soon is no duration" in report.last_failure
-    assert "soon is no duration" in str(report)

@@ -180,7 +180,7 @@ def test_computed_event_times_are_filtered_above_their_projection(gated: SparkSe
 
 
 def test_renames_filters_tables_and_python_do_not_stop_it(gated: SparkSession, tmp_path: Path) -> None:
-    """Between source and operator: a rename, a filter, a join with a table, shuffles by value, an explode and a Python function."""
+    """Between source and operator: a rename, a filter, a table, shuffles by value, an explode, a Python function."""
 
     def busy(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
         table = spark.createDataFrame([(1, "one"), (2, "two")], "id int, name string")
