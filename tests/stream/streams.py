@@ -152,14 +152,19 @@ class Pair:
         self.folders: list[Path] = []
         self._started: dict[str, StreamingQuery] = {}
 
-    def feed(self, batches: Sequence[Sequence[Iterable[Row]]], first: int = 0) -> None:
+    def feed(
+        self,
+        batches: Sequence[Sequence[Iterable[Row]]],
+        first: int = 0,
+        write: Callable[[Path, int, Iterable[Row]], object] = write_batch,
+    ) -> None:
         """Write files: for each source the rows of its batches."""
         while len(self.folders) < len(batches):
             self.folders.append(self.home / f"source-{len(self.folders)}")
         for folder, rows in zip(self.folders, batches, strict=True):
             folder.mkdir(parents=True, exist_ok=True)
             for number, batch in enumerate(rows, first):
-                write_batch(folder, number, batch)
+                write(folder, number, batch)
 
     def run(self) -> None:
         """Run both on all that is there, side by side; a second call restarts both from their checkpoints."""
