@@ -71,6 +71,11 @@ def by_range(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
     return _counted(_stream(spark, folders).repartitionByRange(3, "v"))
 
 
+def numbered(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    number = sf.monotonically_increasing_id() + sf.spark_partition_id()
+    return _counted(_stream(spark, folders).withColumn("v", number))
+
+
 def unmatched(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
     return _counted(_stream(spark, folders).join(spark.range(3), sf.col("id") > sf.col("k"), "left"))
 
@@ -95,6 +100,7 @@ def unmatched(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
             *(in_arrow, "append", {}, "ArrowEvalPython stands before the operator that drops late rows"),
             marks=pytest.mark.skipif(not hasattr(sf, "arrow_udf"), reason="Spark 4.0 has no Arrow UDFs"),
         ),
+        (numbered, "append", {}, "Project stands before the operator that drops late rows"),
         (dealt_out, "append", {}, "Repartition stands before the operator that drops late rows"),
         (by_range, "append", {}, "RepartitionByExpression stands before the operator that drops late rows"),
         (unmatched, "append", {}, "Join stands before the operator that drops late rows"),
