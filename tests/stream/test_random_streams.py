@@ -28,11 +28,11 @@ RESTART_AFTER = 2
 
 @pytest.fixture(scope="module")
 def late_rows() -> Iterator[list[int]]:
-    """Late rows of each group; one may have none, but groups without any would prove little."""
+    """Late rows of each program; one may have none, but programs without any would prove little."""
     counted: list[int] = []
     yield counted
     if len(counted) >= 3:
-        assert sum(count > 0 for count in counted) > len(counted) / 2, f"too few groups with late rows: {counted}"
+        assert sum(count > 0 for count in counted) >= len(counted) / 3, f"too few with late rows: {counted}"
 
 
 @pytest.mark.slow

@@ -72,8 +72,7 @@ def by_range(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
 
 
 def numbered(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
-    number = sf.monotonically_increasing_id() + sf.spark_partition_id()
-    return _counted(_stream(spark, folders).withColumn("v", number))
+    return _counted(_stream(spark, folders).withColumn("v", sf.spark_partition_id()))
 
 
 def unmatched(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
