@@ -8,30 +8,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headgate
-from tests.stream.streams import SETTINGS
-
-_OTHERS = (
-    "spark.headgate.enabled",
-    "spark.headgate.watermark.strict",
-    "spark.headgate.watermark.slack",
-    "spark.sql.codegen.factoryMode",
-    "spark.sql.codegen.wholeStage",
-    "spark.sql.streaming.multipleWatermarkPolicy",
-    "spark.sql.streaming.statefulOperator.allowMultiple",
-    "spark.sql.streaming.stateStore.providerClass",
-    "spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition",
-)
 
 
 @pytest.fixture
 def gated(spark: SparkSession) -> Iterator[SparkSession]:
     """The session with Headgate enabled."""
-    before = {key: spark.conf.get(key, None) for key in (*SETTINGS, *_OTHERS)}
+    before = dict(spark.conf.getAll)
     headgate.enable(spark)
     yield spark
     headgate.disable(spark)
-    for key, value in before.items():
-        if value is None:
+    for key, value in dict(spark.conf.getAll).items():
+        if key not in before:
             spark.conf.unset(key)
-        else:
-            spark.conf.set(key, value)
+        elif value != before[key]:
+            spark.conf.set(key, before[key])

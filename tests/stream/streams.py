@@ -56,9 +56,14 @@ def write_batch(folder: Path, number: int, rows: Iterable[Row], row_group_size: 
     path = folder / f"batch-{number:04}.parquet"
     hidden = folder / f".{path.name}"
     pq.write_table(pa.table(columns, schema=ARROW), hidden, row_group_size=row_group_size)
-    os.utime(hidden, (1_000_000 + number, 1_000_000 + number))
+    aged(hidden, number)
     hidden.rename(path)
     return path
+
+
+def aged(path: Path | str, number: int) -> None:
+    """Give a file the time that puts it in its place: a stream takes files in the order of their times."""
+    os.utime(path, (1_000_000 + number, 1_000_000 + number))
 
 
 def read_stream(spark: SparkSession, folder: Path, **options: Any) -> DataFrame:
@@ -147,14 +152,19 @@ class Pair:
         self.folders: list[Path] = []
         self._started: dict[str, StreamingQuery] = {}
 
-    def feed(self, batches: Sequence[Sequence[Iterable[Row]]], first: int = 0) -> None:
+    def feed(
+        self,
+        batches: Sequence[Sequence[Iterable[Row]]],
+        first: int = 0,
+        write: Callable[[Path, int, Iterable[Row]], object] = write_batch,
+    ) -> None:
         """Write files: for each source the rows of its batches."""
         while len(self.folders) < len(batches):
             self.folders.append(self.home / f"source-{len(self.folders)}")
         for folder, rows in zip(self.folders, batches, strict=True):
             folder.mkdir(parents=True, exist_ok=True)
             for number, batch in enumerate(rows, first):
-                write_batch(folder, number, batch)
+                write(folder, number, batch)
 
     def run(self) -> None:
         """Run both on all that is there, side by side; a second call restarts both from their checkpoints."""

@@ -180,12 +180,13 @@ def test_computed_event_times_are_filtered_above_their_projection(gated: SparkSe
 
 
 def test_renames_filters_tables_and_python_do_not_stop_it(gated: SparkSession, tmp_path: Path) -> None:
-    """Between source and operator: a rename, a filter, a join with a table, an explode and a Python function."""
+    """Between source and operator: a rename, a filter, a table, shuffles by value, an explode, a Python function."""
 
     def busy(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
         table = spark.createDataFrame([(1, "one"), (2, "two")], "id int, name string")
         stream = read_stream(spark, folders[0]).where("v > 0").withColumnRenamed("ts", "event")
         stream = stream.join(table, stream.k == table.id, "left").withWatermark("event", "10 seconds")
+        stream = stream.repartition(2, "k").coalesce(1)
         stream = stream.select("event", "name", sf.explode(sf.array("v", "k")).alias("x"))
         stream = stream.withColumn("y", sf.udf(lambda x: x + 1, "int")("x"))
         return stream.groupBy(sf.window("event", "20 seconds"), "name").agg(sf.sum("y").alias("y"))

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import LongType
 
+from tests.stream.functions import rows_in_arrow, rows_in_batch, rows_so_far
 from tests.stream.operators import by_key, session
 from tests.stream.streams import Pair, Row, read_stream
 from tests.stream.test_pushdown import RISING, _First
@@ -49,6 +51,34 @@ def fed_by_state(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
     return inner.union(_stream(spark, folders).select("k", "ts")).dropDuplicates(["k", "ts"])
 
 
+def in_batches(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).withColumn("v", rows_in_batch("v")))
+
+
+def in_a_row(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).withColumn("v", rows_so_far("v")))
+
+
+def in_arrow(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).withColumn("v", sf.arrow_udf(rows_in_arrow, LongType())("v")))
+
+
+def dealt_out(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).repartition(3))
+
+
+def by_range(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).repartitionByRange(3, "v"))
+
+
+def numbered(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).withColumn("v", sf.spark_partition_id()))
+
+
+def unmatched(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
+    return _counted(_stream(spark, folders).join(spark.range(3), sf.col("id") > sf.col("k"), "left"))
+
+
 @pytest.mark.parametrize(
     ("program", "mode", "settings", "reason"),
     [
@@ -63,8 +93,18 @@ def fed_by_state(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
         (observed, "append", {}, "CollectMetrics stands before the operator that drops late rows"),
         (drawn, "append", {}, "Filter stands before the operator that drops late rows"),
         (fed_by_state, "append", {}, "another stateful operator feeds the same Deduplicate"),
+        (in_batches, "append", {}, "ArrowEvalPython stands before the operator that drops late rows"),
+        (in_a_row, "append", {}, "ArrowEvalPython stands before the operator that drops late rows"),
+        pytest.param(
+            *(in_arrow, "append", {}, "ArrowEvalPython stands before the operator that drops late rows"),
+            marks=pytest.mark.skipif(not hasattr(sf, "arrow_udf"), reason="Spark 4.0 has no Arrow UDFs"),
+        ),
+        (numbered, "append", {}, "Project stands before the operator that drops late rows"),
+        (dealt_out, "append", {}, "Repartition stands before the operator that drops late rows"),
+        (by_range, "append", {}, "RepartitionByExpression stands before the operator that drops late rows"),
+        (unmatched, "append", {}, "Join stands before the operator that drops late rows"),
     ],
-    ids=["no event time", "complete", "merged sessions", "observed", "random", "fed by state"],
+    ids=lambda value: getattr(value, "__name__", None),
 )
 def test_nothing_is_cut_where_a_late_row_may_matter(
     gated: SparkSession,

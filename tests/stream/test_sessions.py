@@ -60,3 +60,28 @@ def test_a_session_that_is_not_enabled_is_left_alone(spark: SparkSession, tmp_pa
         assert headgate.streaming_report(query).batches == []
     finally:
         query.stop()
+
+
+def test_a_failure_is_counted_and_the_batch_goes_on_unfiltered(gated: SparkSession, tmp_path: Path) -> None:
+    """The report tells how often, and why the last time; Spark drops the late row by itself."""
+    headgate.enable(gated, watermark_strict=True)
+    for number, rows in enumerate(RISING):
+        write_batch(tmp_path / "source", number, rows)
+    stream = read_stream(gated, tmp_path / "source").withWatermark("ts", "10 seconds").dropDuplicates(["k", "ts"])
+    query = stream.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    try:
+        query.processAllAvailable()
+        assert headgate.streaming_report(query).failures == 0
+        clone = query._jsq.streamingQuery().sparkSessionForStream()
+        clone.sessionState().conf().settings().put("spark.headgate.watermark.slack", "soon")  # SET would refuse it
+        write_batch(tmp_path / "source", 2, [(1, 9, 3.0), (2, 9, 300.0)])
+        query.processAllAvailable()
+        assert query.exception() is None
+        dropped = sum(op["numRowsDroppedByWatermark"] for told in query.recentProgress for op in told["stateOperators"])
+    finally:
+        query.stop()
+    report = headgate.streaming_report(query)
+    assert report.failures == sum(bool(batch.failure) for batch in report.batches) == 1
+    assert "spark.headgate.watermark.slack=soon is no duration" in report.last_failure
+    assert "soon is no duration" in str(report)
+    assert dropped == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from tests.stream.streams import START, Pair, at, micros, read_stream, write_batch
+from tests.stream.streams import START, Pair, aged, at, micros, read_stream, write_batch
 
 SECONDS = [[0, 100], [200], [1, 2, 300], [3, 4]]  # the last two of batch 2 and all of batch 3 but 300 are late
 LATE = [0, 0, 2, 2]
@@ -21,10 +20,6 @@ LATE = [0, 0, 2, 2]
 def _named(folder: Path, number: int, ending: str) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     return str(folder / f"batch-{number:04}.{ending}")
-
-
-def _aged(path: str, number: int) -> None:
-    os.utime(path, (1_000_000 + number, 1_000_000 + number))
 
 
 def _deduplicated(streams: list[DataFrame], column: str = "ts") -> DataFrame:
@@ -51,7 +46,7 @@ def test_formats_without_footers_are_filtered_by_row(gated: SparkSession, tmp_pa
         Path(paths["json"]).write_text("".join(f'{{"ts": "{one}"}}\n' for one in text))
         Path(paths["csv"]).write_text("".join(f"{one}\n" for one in text))
         for path in paths.values():
-            _aged(path, number)
+            aged(path, number)
 
     def program(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
         reader = spark.readStream.schema("ts timestamp").option("maxFilesPerTrigger", 1)
@@ -74,7 +69,7 @@ def test_other_time_types_are_judged_by_what_their_footers_say(gated: SparkSessi
             path = _named(tmp_path / name, number, "parquet")
             table = pa.table({"TS": pa.array(moments, kind)})  # Spark finds `ts`, whatever the case
             pq.write_table(table, path, use_deprecated_int96_timestamps=name == "int96")
-            _aged(path, number)
+            aged(path, number)
 
     def program(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
         reader = spark.readStream.schema("ts timestamp").option("maxFilesPerTrigger", 1)
@@ -97,7 +92,7 @@ def test_event_times_in_the_folder_names(gated: SparkSession, tmp_path: Path) ->
             folder.mkdir(parents=True, exist_ok=True)
             path = str(folder / f"batch-{number}.parquet")
             pq.write_table(pa.table({"v": [number]}), path)
-            _aged(path, number)
+            aged(path, number)
 
     def program(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
         reader = spark.readStream.schema("v long, ts timestamp").option("maxFilesPerTrigger", 1)

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from headgate.catalyst.streams import micro_batches, streaming_queries
+from headgate.catalyst.streams import stream_log, streaming_queries
 
 _START = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -66,10 +66,15 @@ class BatchReport:
 
 @dataclass(frozen=True, slots=True)
 class StreamingReport:
-    """The last micro-batches of one query, oldest first."""
+    """The last micro-batches of one query, oldest first.
+
+    ``failures`` counts the batches, also those no longer told of, that Headgate left unfiltered because it failed.
+    """
 
     query_id: str
     batches: list[BatchReport] = field(default_factory=list)
+    failures: int = 0
+    last_failure: str = ""
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one dictionary for each micro-batch, in the form of ``query.recentProgress``."""
@@ -87,6 +92,9 @@ class StreamingReport:
 
     def __rich__(self) -> Table:
         table = Table(*_HEADS, title=f"Streaming query {self.query_id}", title_justify="left", expand=False)
+        if self.failures:
+            table.caption = f"left unfiltered after a failure: {self.failures} (the last: {self.last_failure})"
+            table.caption_justify = "left"
         for row in self._rows():
             table.add_row(*row)
         return table
@@ -130,7 +138,10 @@ def streaming_report(query: Any) -> StreamingReport:
     ``query`` is the StreamingQuery, or its id. The rows of a batch that is still running are those counted so far.
     """
     query_id = query if isinstance(query, str) else str(query.id)
-    return StreamingReport(query_id, [_batch(told) for told in micro_batches(query_id)])
+    told = stream_log(query_id)
+    return StreamingReport(
+        query_id, [_batch(batch) for batch in told["batches"]], told["failures"], told["lastFailure"]
+    )
 
 
 def streaming_stories() -> list[dict[str, Any]]:

@@ -13,8 +13,6 @@ import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.parquet.io.SeekableInputStream;
-import org.apache.parquet.schema.LogicalTypeAnnotation;
-import org.apache.parquet.schema.Type;
 
 /**
  * The footer of one Parquet file against a cut-off: which row groups hold nothing but late rows.
@@ -26,35 +24,34 @@ public class LateFooter implements Callable {
   private final FileStatus status;
   private final Configuration configuration;
   private final ParquetReadOptions options;
-  private final String column;
-  private final boolean zoned;
+  private final LateColumn column;
   private final long cut;
-  private final boolean byCase;
   private boolean[] late = new boolean[0];
   private long[] starts = new long[0];
   private boolean restOnTime = false;
+  private boolean read = false;
   public int groupsLate;
   public long lateRows;
   public long nulls;
 
-  public LateFooter(FileStatus status, Configuration configuration, ParquetReadOptions options, String column, boolean zoned, long cut, boolean byCase) {
+  public LateFooter(FileStatus status, Configuration configuration, ParquetReadOptions options, LateColumn column, long cut) {
     this.status = status;
     this.configuration = configuration;
     this.options = options;
     this.column = column;
-    this.zoned = zoned;
     this.cut = cut;
-    this.byCase = byCase;
   }
 
   public String path() { return status.getPath().toString(); }
   public long size() { return status.getLen(); }
+  public boolean isRead() { return read; }
   public int groups() { return late.length; }
   public boolean isLate() { return groupsLate > 0 && groupsLate == late.length; }
   /** Whether the row groups that are not late hold no late row either. */
   public boolean isRestOnTime() { return restOnTime; }
 
   public Object call() {
+    read = true;
     try {
       read();
     } catch (Exception unreadable) {
@@ -67,6 +64,7 @@ public class LateFooter implements Callable {
     late = new boolean[0];
     groupsLate = 0;
     lateRows = 0L;
+    nulls = 0L;
     restOnTime = false;
   }
 
@@ -82,8 +80,8 @@ public class LateFooter implements Callable {
     List blocks = footer.getBlocks();
     late = new boolean[blocks.size()];
     starts = new long[blocks.size()];
-    String name = columnIn(footer);
-    long unit = name == null ? 0L : unit(footer.getFileMetaData().getSchema().getType(name));
+    String name = column.in(footer);
+    long unit = name == null ? 0L : column.unit(footer.getFileMetaData().getSchema().getType(name));
     restOnTime = true;
     for (int i = 0; i < late.length; i++) judge(i, (BlockMetaData) blocks.get(i), unit == 0L ? null : name, unit);
   }
@@ -117,29 +115,6 @@ public class LateFooter implements Callable {
       if (chunk.getPath().size() == 1 && chunk.getPath().toDotString().equals(name)) return (Statistics) chunk.getStatistics();
     }
     return null;
-  }
-
-  /** The file's column as Spark finds it: by its exact name, or by the only one that differs in case. */
-  private String columnIn(ParquetMetadata footer) {
-    String found = null;
-    List fields = footer.getFileMetaData().getSchema().getFields();
-    for (int i = 0; i < fields.size(); i++) {
-      String name = ((Type) fields.get(i)).getName();
-      if (!(byCase ? name.equals(column) : name.equalsIgnoreCase(column))) continue;
-      if (found != null) return null;
-      found = name;
-    }
-    return found;
-  }
-
-  /** Microseconds in one unit of the column, or 0 where its numbers may mean something else. */
-  private long unit(Type type) {
-    LogicalTypeAnnotation annotation = type.getLogicalTypeAnnotation();
-    if (!type.isPrimitive() || !(annotation instanceof LogicalTypeAnnotation.TimestampLogicalTypeAnnotation)) return 0L;
-    LogicalTypeAnnotation.TimestampLogicalTypeAnnotation time = (LogicalTypeAnnotation.TimestampLogicalTypeAnnotation) annotation;
-    if (time.isAdjustedToUTC() != zoned) return 0L;
-    if (time.getUnit() == LogicalTypeAnnotation.TimeUnit.MICROS) return 1L;
-    return time.getUnit() == LogicalTypeAnnotation.TimeUnit.MILLIS ? 1000L : 0L;
   }
 
   /** Byte ranges of the row groups to read, or null where row groups do not lie one after another. */

@@ -4,15 +4,24 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExplodeBase;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Inline;
+import org.apache.spark.sql.catalyst.expressions.JsonTuple;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.ReplicateRows;
+import org.apache.spark.sql.catalyst.expressions.Stack;
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.plans.*;
 import org.apache.spark.sql.catalyst.plans.logical.*;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
 
 /**
  * Carries a demand from a plan node to one of its children: in the child's columns, or null where it may not pass.
  *
- * It passes a node that treats each row by itself, so that a row left out below leaves out nothing but what came of it.
+ * It passes a node that treats each row by itself, so that a row left out below leaves out nothing but what came of it:
+ * the other rows keep their values, their tasks and their order.
  */
 public class Passage {
   public static Demand through(LogicalPlan plan, int number, Demand demand) {
@@ -43,14 +52,38 @@ public class Passage {
 
   private static boolean isRowByRow(LogicalPlan plan, int number) {
     if (plan instanceof Project || plan instanceof Filter || plan instanceof Expand || plan instanceof Union) return true;
-    if (plan instanceof Generate || plan instanceof AppendColumns || plan instanceof BaseEvalPython) return true;
-    if (plan instanceof Repartition || plan instanceof RepartitionByExpression) return true;
-    return plan instanceof Join && isKeptSide(((Join) plan).joinType(), number);
+    if (plan instanceof AppendColumns) return true;
+    if (plan instanceof Generate) return isBuiltIn((Expression) ((Generate) plan).generator());
+    if (plan instanceof BaseEvalPython) return RowByRowPython.all(((BaseEvalPython) plan).udfs());
+    if (plan instanceof RepartitionOperation) return isPlacedByValue((RepartitionOperation) plan);
+    return plan instanceof Join && isKeptSide((Join) plan, number);
   }
 
-  /** Of a join with a table: whether each result row comes of one row of this side. */
-  private static boolean isKeptSide(JoinType type, int number) {
+  /** A generator of a user may keep what it has seen, and give it out at the end. */
+  private static boolean isBuiltIn(Expression generator) {
+    return generator instanceof ExplodeBase || generator instanceof Inline || generator instanceof Stack
+        || generator instanceof JsonTuple || generator instanceof ReplicateRows;
+  }
+
+  /**
+   * Whether the task that a row goes to depends on that row alone. Dealt out in turn, or by ranges of a sample, it
+   * depends on the other rows too.
+   */
+  private static boolean isPlacedByValue(RepartitionOperation plan) {
+    if (plan instanceof Repartition && !plan.shuffle()) return true;
+    Object placing = plan.partitioning();
+    return placing instanceof HashPartitioning || placing instanceof SinglePartition$;
+  }
+
+  /**
+   * Of a join with a table: whether each result row comes of one row of this side.
+   *
+   * Without equal keys an outer join may collect the rows that found nobody, and cut them into tasks by their number.
+   */
+  private static boolean isKeptSide(Join join, int number) {
+    JoinType type = join.joinType();
     if (type instanceof Inner$ || type instanceof Cross$) return true;
+    if (!ExtractEquiJoinKeys$.MODULE$.unapply(join).isDefined()) return false;
     if (number == 1) return type instanceof RightOuter$;
     return type instanceof LeftOuter$ || type instanceof LeftSemi$ || type instanceof LeftAnti$ || type instanceof ExistenceJoin;
   }

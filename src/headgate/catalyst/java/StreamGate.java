@@ -27,9 +27,11 @@ public class StreamGate {
   private static volatile long failures = 0L;
   private static final LinkedHashMap QUERY_LOGS = new LinkedHashMap();
 
-  /** What is remembered of one query. */
+  /** What is remembered of one query: numbers and text, no plan and nothing that leads to one. */
   private static class Log {
     final List records = new ArrayList();
+    long failures = 0L;
+    String lastFailure = "";
     long generation = 0L;
     long cut = Long.MIN_VALUE;
   }
@@ -38,7 +40,7 @@ public class StreamGate {
   public static LogicalPlan narrow(SparkSession session, LogicalPlan plan) throws Exception {
     MicroBatch batch = MicroBatch.running(session);
     if (batch == null || !batch.isOn("enabled") || isNarrowed(plan)) return plan;
-    BatchRecord record = new BatchRecord(batch);
+    BatchRecord record = new BatchRecord(batch, hintsAtLateFiles(batch.queryId));
     LogicalPlan narrowed = plan;
     try {
       narrowed = new WatermarkCut(batch, record).narrow(plan);
@@ -56,13 +58,21 @@ public class StreamGate {
   private static boolean isNarrowed(LogicalPlan plan) {
     if (plan instanceof Filter && LateCounter.isIn((Expression) ((Filter) plan).condition())) return true;
     if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation
-        && ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location() instanceof PrunedFileIndex) return true;
+        && ((HadoopFsRelation) ((LogicalRelation) plan).relation()).fileFormat() instanceof PrunedParquet) return true;
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) if (isNarrowed((LogicalPlan) each.next())) return true;
     return false;
   }
 
   public static long failures() { return failures; }
+
+  /** Whether the latest batch of a query had late files. */
+  private static boolean hintsAtLateFiles(String queryId) {
+    synchronized (QUERY_LOGS) {
+      Log log = (Log) QUERY_LOGS.get(queryId);
+      return log != null && !log.records.isEmpty() && ((BatchRecord) log.records.get(log.records.size() - 1)).hintsAtLateFiles();
+    }
+  }
 
   private static void remember(String queryId, BatchRecord record) {
     synchronized (QUERY_LOGS) {
@@ -75,6 +85,10 @@ public class StreamGate {
         log.generation++;
       }
       record.generation = log.generation;
+      if (!record.failure.isEmpty()) {
+        log.failures++;
+        log.lastFailure = record.failure;
+      }
       int last = log.records.size() - 1;
       // a batch that is planned again, after a failure or by another rule, is told of once
       if (last >= 0 && ((BatchRecord) log.records.get(last)).number == record.number) log.records.remove(last);
@@ -90,12 +104,16 @@ public class StreamGate {
     }
   }
 
-  /** The last micro-batches of a query, oldest first, as JSON. */
+  /** The last micro-batches of a query, oldest first, and how often Headgate has failed in it, as JSON. */
   public static String read(String queryId) throws Exception {
-    List told = new ArrayList();
+    List batches = new ArrayList();
+    Map told = new LinkedHashMap();
     synchronized (QUERY_LOGS) {
       Log log = (Log) QUERY_LOGS.get(queryId);
-      for (int i = 0; log != null && i < log.records.size(); i++) told.add(((BatchRecord) log.records.get(i)).toMap());
+      for (int i = 0; log != null && i < log.records.size(); i++) batches.add(((BatchRecord) log.records.get(i)).toMap());
+      told.put("batches", batches);
+      told.put("failures", Long.valueOf(log == null ? 0L : log.failures));
+      told.put("lastFailure", log == null ? "" : log.lastFailure);
     }
     return Handover.of(MAPPER.writeValueAsBytes(told));
   }

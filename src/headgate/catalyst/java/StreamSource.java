@@ -1,45 +1,34 @@
 package headgate;
 
-import java.util.LinkedHashMap;
-import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GreaterThan;
-import org.apache.spark.sql.catalyst.expressions.IsNull;
-import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.util.LongAccumulator;
 
-/** One source of one micro-batch: narrowed to what is not late, and what is told of it afterwards. */
+/** One source of one micro-batch, narrowed to what is not late; what is told of it afterwards is in its record. */
 public class StreamSource {
   private final MicroBatch batch;
-  private final BatchRecord record;
+  private final BatchRecord whole;
   private final LogicalPlan plan;
-  private final String name;
-  private String column;
-  private long cut;
-  private String reason = "";
-  private LateFiles files;
-  private LongAccumulator late;
-  private LongAccumulator unknown;
+  private final SourceRecord record;
+  private boolean onTime = false;
 
-  public StreamSource(MicroBatch batch, BatchRecord record, LogicalPlan plan) { this(batch, record, plan, nameOf(plan)); }
-  public StreamSource(MicroBatch batch, BatchRecord record, String name) { this(batch, record, null, name); }
+  public StreamSource(MicroBatch batch, BatchRecord whole, LogicalPlan plan) { this(batch, whole, plan, nameOf(plan)); }
+  public StreamSource(MicroBatch batch, BatchRecord whole, String name) { this(batch, whole, null, name); }
 
-  private StreamSource(MicroBatch batch, BatchRecord record, LogicalPlan plan, String name) {
+  private StreamSource(MicroBatch batch, BatchRecord whole, LogicalPlan plan, String name) {
     this.batch = batch;
-    this.record = record;
+    this.whole = whole;
     this.plan = plan;
-    this.name = name;
-    record.sources.add(this);
+    this.record = new SourceRecord(name);
+    whole.sources.add(record);
   }
 
   private static String nameOf(LogicalPlan plan) {
@@ -53,75 +42,81 @@ public class StreamSource {
   /** The source with its late files, row groups and rows left out. */
   public LogicalPlan narrow(Demand demand) throws Exception {
     if (!demand.isCut()) {
-      reason = demand.reason;
+      record.reason = demand.reason;
       return plan;
     }
-    boolean byFiles = plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation;
-    return filter(byFiles ? onlyFiles((LogicalRelation) plan, demand) : plan, demand);
+    return filter(files() == null ? plan : onlyFiles((LogicalRelation) plan, demand), demand);
   }
 
-  /** A plan with its late rows filtered out, unless its statistics say that it has none. */
+  /** A plan with its late rows filtered out, unless it is known to have none. */
   public LogicalPlan filter(LogicalPlan below, Demand demand) {
-    column = demand.column.name();
-    cut = demand.cut;
-    record.raise(cut);
+    record.cutAt(demand.column.name(), demand.cut);
+    whole.raise(demand.cut);
     if (isReportOnly()) {
-      reason = "spark.headgate.strategy=never only reports";
+      record.reason = "spark.headgate.strategy=never only reports";
       return below;
     }
     if (!batch.isOn("filterRows")) {
-      reason = "spark.headgate.filterRows is false";
+      record.reason = "spark.headgate.filterRows is false";
       return below;
     }
-    if (files != null && files.isOnTime()) return below;
-    if (isFolderName(demand.column)) {
-      reason = "Spark leaves out late folders by their names, uncounted";
-      Expression later = new GreaterThan(demand.column, new Literal(Long.valueOf(cut), demand.column.dataType()));
-      return new Filter(new Or(new IsNull(demand.column), later), below);
+    if (onTime) return below;
+    if (folder(demand.column) >= 0) {
+      // a test of nothing but folder names would make Spark list fewer files, and pack the others in another way
+      record.reason = "late folders are left out of plain Parquet sources only, with pruneFiles";
+      return below;
     }
-    late = batch.session.sparkContext().longAccumulator();
-    unknown = batch.session.sparkContext().longAccumulator();
-    return new Filter(LateCounter.test(demand.column, cut, late, unknown), below);
+    if (record.filesLookedAt < record.files) {
+      record.reason = "no late file among " + record.filesLookedAt + " of " + record.files + ": rows are tested instead";
+    }
+    LongAccumulator late = batch.session.sparkContext().longAccumulator();
+    LongAccumulator unknown = batch.session.sparkContext().longAccumulator();
+    record.countBy(late, unknown);
+    return new Filter(LateCounter.test(demand.column, demand.cut, late, unknown), below);
   }
 
-  private boolean isFolderName(Attribute time) {
-    if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return false;
-    return ((HadoopFsRelation) ((LogicalRelation) plan).relation()).partitionSchema().getFieldIndex(time.name()).isDefined();
+  /** The files of the source, or null where it is none of files. */
+  private HadoopFsRelation files() {
+    if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return null;
+    return (HadoopFsRelation) ((LogicalRelation) plan).relation();
+  }
+
+  /** The place of the event time in the names of the folders, or -1 where it lies in the files. */
+  private int folder(Attribute time) {
+    if (files() == null) return -1;
+    scala.Option found = files().partitionSchema().getFieldIndex(time.name());
+    return found.isDefined() ? ((Integer) found.get()).intValue() : -1;
   }
 
   private boolean isReportOnly() { return "never".equalsIgnoreCase(batch.setting("strategy", "cost").trim()); }
 
   private LogicalPlan onlyFiles(LogicalRelation scan, Demand demand) throws Exception {
-    HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
-    boolean byName = !batch.conf.getConfString("spark.sql.parquet.fieldId.read.enabled", "false").equals("true");
-    if (!batch.isOn("pruneFiles") && !batch.isOn("pruneRowGroups")) return scan;
-    // a cut-off before 1970 is compared with nothing: such dates may be written in another calendar
-    if (!(relation.fileFormat() instanceof ParquetFileFormat) || !byName || demand.cut < 0L) return scan;
-    if (isFolderName(demand.column)) return scan;
-    files = new LateFiles(relation, demand.column.name(), demand.column.dataType() instanceof TimestampType, demand.cut,
-        batch.conf.caseSensitiveAnalysis(), batch.isOn("pruneFiles"), batch.isOn("pruneRowGroups"));
-    files.read(batch.session.sessionState().newHadoopConfWithOptions(relation.options()));
-    if (isReportOnly() || !files.isNarrower()) return scan;
-    FileFormat format = files.ranges.isEmpty() ? relation.fileFormat() : new PrunedParquet(files.ranges);
-    HadoopFsRelation pruned = new HadoopFsRelation(relation.location(),
-        relation.partitionSchema(), relation.dataSchema(), relation.bucketSpec(), format, relation.options(), relation.sparkSession());
-    LogicalRelation result = new LogicalRelation(pruned, scan.output(), scan.catalogTable(), scan.isStreaming(), scan.stream());
-    result.copyTagsFrom(scan);
-    return result;
+    HadoopFsRelation relation = files();
+    // no subclass: what it reads otherwise, Delta's deleted rows for one, is not known here
+    boolean known = relation.fileFormat().getClass() == ParquetFileFormat.class && relation.location().getClass() == InMemoryFileIndex.class;
+    if (!known || !batch.isOn("pruneFiles") && !batch.isOn("pruneRowGroups")) return scan;
+    LateFiles files = new LateFiles(relation, record, demand.cut, batch.isOn("pruneFiles"), batch.isOn("pruneRowGroups"));
+    if (folder(demand.column) >= 0) {
+      files.readFolders(folder(demand.column));
+    } else {
+      Configuration configuration = relation.sparkSession().sessionState().newHadoopConfWithOptions(relation.options());
+      // a cut-off before 1970 is compared with nothing: such dates may be written in another calendar
+      if (demand.cut < 0L || LateColumn.isById(relation, configuration)) return scan;
+      boolean byCase = batch.conf.caseSensitiveAnalysis() || relation.sparkSession().sessionState().conf().caseSensitiveAnalysis();
+      LateColumn column = new LateColumn(demand.column.name(), demand.column.dataType() instanceof TimestampType, byCase);
+      files.readFooters(configuration, column, whole.afterLateFiles);
+    }
+    if (isReportOnly()) return scan;
+    onTime = files.isOnTime();
+    return files.ranges.isEmpty() ? scan : reading(scan, relation, files);
   }
 
-  public Map toMap() {
-    Map out = new LinkedHashMap();
-    out.put("source", name);
-    out.put("column", column);
-    out.put("cutOff", column == null ? null : Long.valueOf(cut));
-    out.put("lateRows", Long.valueOf((late == null ? 0L : late.sum()) + (files == null ? 0L : files.lateRows)));
-    out.put("nullRows", Long.valueOf(unknown != null ? unknown.sum() : files == null ? 0L : files.nulls));
-    out.put("files", Integer.valueOf(files == null ? 0 : files.files));
-    out.put("filesSkipped", Integer.valueOf(files == null ? 0 : files.filesSkipped));
-    out.put("rowGroups", Integer.valueOf(files == null ? 0 : files.groups));
-    out.put("rowGroupsSkipped", Integer.valueOf(files == null ? 0 : files.groupsSkipped));
-    out.put("reason", reason);
-    return out;
+  /** The same files in the same order, so that Spark cuts and packs them as ever, with less to read in some. */
+  private static LogicalPlan reading(LogicalRelation scan, HadoopFsRelation relation, LateFiles files) {
+    HadoopFsRelation less = new HadoopFsRelation(relation.location(), relation.partitionSchema(), relation.dataSchema(),
+        relation.bucketSpec(), new PrunedParquet(files.ranges), relation.options(), relation.sparkSession());
+    LogicalRelation result = new LogicalRelation(less, scan.output(), scan.catalogTable(), scan.isStreaming(), scan.stream());
+    result.copyTagsFrom(scan);
+    return result;
   }
 }
