@@ -30,9 +30,9 @@ class LateReport:
     opened_before: int = 0
 
     @classmethod
-    def of(cls, counts: Sequence[int], story: Mapping[str, Any]) -> LateReport:
-        """Read the counts of the tasks, and the coordinator's story of the filter."""
-        files, groups, rows, opened, received, applied = counts
+    def of(cls, counts: Sequence[int], closed: Sequence[int], story: Mapping[str, Any]) -> LateReport:
+        """Read the counts of the tasks, how many files and row groups were closed, and the coordinator's story."""
+        (rows, opened, received, applied), (files, groups) = counts, closed
         events = story.get("events", {})
         times = (received / 1000 or None, applied / 1000 or None)
         return cls(events.get("asked"), events.get("published"), *times, files, groups, rows, opened)
@@ -80,7 +80,11 @@ class FilterReport:
 
 @dataclass(slots=True)
 class ScanReport:
-    """One scan of files. Bytes are those of the files and row groups that are left to read, all columns counted."""
+    """One scan of files. Bytes are those of the files and row groups that are left to read, all columns counted.
+
+    ``table`` is the name of the table or view, else the folder; ``path`` is the folder in any case. What late filters
+    leave unread counts as soon as the task that met it has ended.
+    """
 
     table: str
     node: int = -1
@@ -92,6 +96,7 @@ class ScanReport:
     bytes_read: int = 0
     filters: list[str] = field(default_factory=list)
     reason: str = ""
+    path: str = ""
 
 
 @dataclass(slots=True)

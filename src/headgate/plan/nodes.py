@@ -86,13 +86,17 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Scan(Node):
-    """A leaf; ``source`` is parquet, files, gated (narrowed), local, range, cached, checkpoint, rdd, jdbc or other."""
+    """A leaf; ``source`` is parquet, files, gated (narrowed), local, range, cached, checkpoint, rdd, jdbc or other.
+
+    ``table`` is what people call it: a table, a view, or else the folder, which is its ``path``.
+    """
 
     source: str = "other"
     table: str = ""
     bytes: int = 0
     format: str = ""
     partition_columns: frozenset[str] = frozenset()
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

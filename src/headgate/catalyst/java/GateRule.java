@@ -18,8 +18,7 @@ public class GateRule extends Rule {
   private final ThreadLocal finished = new ThreadLocal();
   private volatile WeakReference lastSeen;
   private volatile long seen;
-  private volatile long failures;
-  private volatile String lastFailure;
+  private final Failures failures = new Failures();
   private volatile boolean closed;
   private final ThreadLocal paused = new ThreadLocal();
   private final QueryEnds ends = new QueryEnds();
@@ -49,8 +48,7 @@ public class GateRule extends Rule {
       Object rewritten = rewrite.apply(context);
       if (rewritten instanceof LogicalPlan) result = (LogicalPlan) rewritten;
     } catch (Throwable failure) {
-      failures++;
-      lastFailure = failure.toString();
+      failures.note("a query", failure);
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     if (context.cancelled != null) Sneaky.raise(context.cancelled);
@@ -62,10 +60,9 @@ public class GateRule extends Rule {
   private TreeNode streaming(LogicalPlan plan) {
     LogicalPlan result = plan;
     try {
-      result = StreamGate.narrow(session, plan);
+      result = StreamGate.narrow(session, plan, failures);
     } catch (Throwable failure) {
-      failures++;
-      lastFailure = failure.toString();
+      failures.note("a micro-batch", failure);
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     finished.set(new WeakReference(result));
@@ -97,7 +94,6 @@ public class GateRule extends Rule {
 
   public LogicalPlan lastSeen() { return (LogicalPlan) held(lastSeen); }
   public long seen() { return seen; }
-  public long failures() { return failures; }
-  public String lastFailure() { return lastFailure; }
+  public java.util.List failures() { return failures.texts(); }
   public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps, even); }
 }

@@ -8,12 +8,16 @@ public class GatedParquet extends PrunedParquet {
   private final LateSource source;
   private final GateFilter[] filters;
   private final LateCounts counts;
+  private final HashMap left;
+  private final int scan;
 
-  public GatedParquet(HashMap ranges, LateSource source, GateFilter[] filters, LateCounts counts) {
+  public GatedParquet(HashMap ranges, LateSource source, GateFilter[] filters, LateCounts counts, int scan) {
     super(ranges);
     this.source = source;
     this.filters = filters;
     this.counts = counts;
+    this.left = ranges;
+    this.scan = scan;
   }
 
   public scala.Function1 buildReaderWithPartitionValues(org.apache.spark.sql.SparkSession session,
@@ -23,7 +27,7 @@ public class GatedParquet extends PrunedParquet {
     scala.Function1 reader = super.buildReaderWithPartitionValues(session, data, partition, required, pushed, options, conf);
     org.apache.spark.broadcast.Broadcast shared = session.sparkContext().broadcast(new SerializableConfiguration(conf),
         scala.reflect.ClassTag$.MODULE$.apply(SerializableConfiguration.class));
-    return new GateReader(reader, new LateGate(source, filters, counts, shared));
+    return new GateReader(reader, new LateGate(source, filters, counts, shared, scan, left));
   }
 
   public String query() { return source.query; }

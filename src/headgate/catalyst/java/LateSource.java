@@ -13,14 +13,16 @@ public class LateSource implements java.io.Serializable {
   public final String url;
   public final String token;
   public final int filters;
+  public final int maxWaitMs;
   private HashMap carried = new HashMap();
   private transient LateState state;
 
-  public LateSource(String query, String url, String token, int filters) {
+  public LateSource(String query, String url, String token, int filters, int maxWaitMs) {
     this.query = query;
     this.url = url;
     this.token = token;
     this.filters = filters;
+    this.maxWaitMs = maxWaitMs;
     LateStates.thisIsTheDriver();
     this.state = LateStates.here(query);
   }

@@ -90,7 +90,7 @@ public class PlanWriter {
     JsonNode keep = Json.field(edit, "keep");
     JsonNode late = Json.field(edit, "late");
     if (keep != null && !keep.isNull() || late != null) {
-      result = onlyFiles((LogicalRelation) plan, context.listing(id), keep, Json.field(edit, "rowGroups"), late);
+      result = onlyFiles(id, (LogicalRelation) plan, context.listing(id), keep, Json.field(edit, "rowGroups"), late);
     }
     Expression condition = null;
     JsonNode filters = Json.field(edit, "filters");
@@ -117,7 +117,7 @@ public class PlanWriter {
     throw new IllegalArgumentException("no column #" + id + " in " + plan.nodeName());
   }
 
-  private LogicalRelation onlyFiles(LogicalRelation plan, FileListing listing, JsonNode keep, JsonNode rowGroups, JsonNode late) {
+  private LogicalRelation onlyFiles(int id, LogicalRelation plan, FileListing listing, JsonNode keep, JsonNode rowGroups, JsonNode late) {
     HadoopFsRelation files = listing.relation;
     HashMap ranges = new HashMap();
     FileIndex location = files.location();
@@ -129,7 +129,7 @@ public class PlanWriter {
       session = context.even.of(session, whole);
     }
     FileFormat format = files.fileFormat();
-    if (late != null) format = new GatedParquet(ranges, context.late, gateFilters(plan, files, late), context.lateCounts);
+    if (late != null) format = new GatedParquet(ranges, context.late, gateFilters(plan, files, late), context.lateCounts, id);
     else if (!ranges.isEmpty()) format = new PrunedParquet(ranges);
     HadoopFsRelation pruned = new HadoopFsRelation(location, files.partitionSchema(), files.dataSchema(), files.bucketSpec(),
         format, files.options(), session);
