@@ -35,6 +35,7 @@ from headgate.bench.queries import folder_queries, original_queries, suite_queri
 from headgate.bench.results import Run, into_document, to_markdown, write
 from headgate.bench.runner import QueryResult, run_suite, spark_over
 from headgate.bench.unfinished import Unfinished
+from headgate.catalyst.sentences import SPARK_ERRORS, sentence
 from headgate.errors import BadInput, HeadgateError
 from headgate.observe.report import QueryReport, readable_bytes
 
@@ -316,27 +317,13 @@ def _check_java() -> None:
 
 @contextmanager
 def _one_sentence(*, debug: bool) -> Iterator[None]:
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except (HeadgateError, PySparkException, Py4JError) as error:
+    except (HeadgateError, *SPARK_ERRORS) as error:
         if debug:
             raise
-        print(f"headgate: {_sentence(error)}", file=sys.stderr)  # noqa: T201 - a command line speaks to its user
+        print(f"headgate: {sentence(error)}", file=sys.stderr)  # noqa: T201 - a command line speaks to its user
         raise typer.Exit(2) from None
-
-
-def _sentence(error: Exception) -> str:
-    """Return the one line of an error that says what is wrong: that of the condition which Spark names, if it does."""
-    text = str(getattr(error, "java_exception", None) or error)
-    named = re.findall(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+", text)
-    # the innermost condition is the cause of those around it
-    line = named[-1] if named else text.strip().splitlines()[0]
-    line = line.split(" SQLSTATE")[0].strip()
-    broken = "; if the file is broken, write it again or take it out of the table"
-    return line.rstrip(".") + broken if "[FAILED_READ_FILE" in line else line
 
 
 def main() -> None:

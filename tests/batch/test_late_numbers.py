@@ -188,3 +188,36 @@ def test_a_scan_of_several_paths_is_named_by_their_folder(spark: SparkSession, s
         frame.join(few, frame.k == few.id).collect()
         names = {scan.table for scan in gate.report().scans}
     assert f"file:{star}" + ("" if form == "several folders" else "/fact") in names
+
+
+# --- which filters narrow a scan ------------------------------------------------------------------------------------
+
+
+def test_a_filter_that_removes_nothing_is_not_applied(spark: SparkSession, star: Path) -> None:
+    """Two filters meet in one scan, and only one of them removes files: the other is not told as applied."""
+    query = """select fact.k from fact join (select * from dim where grp = 3) d on fact.k = d.id
+               join (select id i2 from dim where id > 50) e on fact.spread = e.i2"""
+    report = same_rows(spark, lambda: spark.sql(query), filter_rows=False)
+    told = {f.column: f for f in report.filters}
+    assert told["k"].state == "applied"
+    assert told["spread"].state == "collected"
+    assert told["spread"].reason == "would remove nothing that the other filters of its scan leave"
+    assert scan_of(report, "fact").filters == [told["k"].id]
+
+
+def test_filters_that_remove_something_only_together(spark: SparkSession, tmp_path: Path) -> None:
+    """Each alone matches both files; what both allow lies in one of them."""
+    (tmp_path / "pair").mkdir()
+    for number in range(2):
+        keys = np.arange(number * 100, number * 100 + 100)
+        pq.write_table(pa.table({"k": keys}), tmp_path / "pair" / f"{number}.parquet")
+    for name, ids in (("one", [1, 150]), ("two", [2, 150])):
+        pq.write_table(pa.table({"id": ids, "flag": [1, 1]}), tmp_path / f"{name}.parquet")
+        spark.read.parquet(str(tmp_path / f"{name}.parquet")).createOrReplaceTempView(f"together_{name}")
+    spark.read.parquet(str(tmp_path / "pair")).createOrReplaceTempView("together")
+    query = """select t.k from together t join (select * from together_one where flag = 1) a on t.k = a.id
+               join (select id i2 from together_two where flag = 1) b on t.k = b.i2"""
+    report = same_rows(spark, lambda: spark.sql(query), filter_rows=False)
+    scan = scan_of(report, "together")
+    assert scan.files_read == 1
+    assert scan.filters

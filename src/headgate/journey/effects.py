@@ -43,4 +43,4 @@ def within_memory(domain: Domain, held: int, settings: Settings) -> Domain:
     ranged = domain.simplify(1)
     if settings.range_filters and ranged.nbytes <= room:
         return ranged
-    return Domain.all(domain.type).with_null(domain.null_allowed)
+    return Domain.all(domain.type)

@@ -30,7 +30,7 @@ class _Collected:
     domain: Domain
     applied_to: set[int] = field(default_factory=set)
     reason: str = ""
-    is_widened: bool = False
+    widened: str = ""  # why it is wider than what was found
 
 
 class Journey:
@@ -127,7 +127,10 @@ class Journey:
             probed = applied(planned.op, domain).with_null(nulls)
             held = sum(c.domain.nbytes for name, c in list(self._collected.items()) if name != planned.id)
             fitting = within_memory(probed, held, self._settings)
-            self._collected[planned.id] = _Collected(planned, result, fitting, is_widened=fitting is not probed)
+            collected = self._collected[planned.id] = _Collected(planned, result, fitting)
+            if fitting is not probed:
+                limit = f"spark.headgate.memoryLimit={self._settings.memory_limit}"
+                collected.widened = f"there was no room for its values: {limit} bytes for all filters together"
 
     # --- narrowing ----------------------------------------------------------------------------------------------
 
@@ -283,14 +286,9 @@ class Journey:
 
     def tell_scan(self, report: ScanReport, unread: Sequence[int]) -> None:
         """Write into a scan's report what late filters left unread of what planning had left."""
-        files, groups, size, uncounted = unread
         left = self._verdicts.get(report.node) or self._scans.whole(report.node, row_groups=True)
         assert left is not None
-        _tell_verdict(report, left)
-        report.files_read, report.bytes_read = report.files_read - files, report.bytes_read - size
-        report.row_groups_read -= groups
-        if uncounted:  # partitions were closed without a look at their row groups
-            report.row_groups_total = report.row_groups_read = 0
+        report.tell(left, unread)
 
     def tell_late(self, report: FilterReport, planned: PlannedFilter, story: LateReport) -> None:
         """Write into a filter's report what became of it after the query had started."""
@@ -299,6 +297,7 @@ class Journey:
         if (collected := self._collected.get(planned.id)) is not None:
             report.kind, report.values = _kind(collected.domain), collected.domain.count()
             report.bytes, report.collect_ms = collected.domain.nbytes, collected.build.millis
+            report.reason = report.reason or collected.widened
         removed = story.files + story.row_groups + story.rows
         report.state = "applied late" if removed else "late"
         if removed:
@@ -315,9 +314,6 @@ class Journey:
         for collected, consumer in found:
             if collected.planned.id in narrowing:
                 collected.applied_to.add(scan)
-            elif collected.is_widened:
-                limit = f"spark.headgate.memoryLimit={self._settings.memory_limit}"
-                collected.reason = f"there was no room for its values: {limit} bytes for all filters together"
             elif narrowing:
                 collected.reason = "would remove nothing that the other filters of its scan leave"
             else:
@@ -349,7 +345,8 @@ class Journey:
             narrowed = [self._scans.nodes[scan].table for scan in sorted(collected.applied_to)]
             report.applied_to = list(dict.fromkeys(map(_short, narrowed)))
             report.state = "applied" if report.applied_to else "collected"
-            report.reason = "" if report.applied_to else collected.reason or "its scan is in a build side that ran once"
+            why = collected.widened or collected.reason or "its scan is in a build side that ran once"
+            report.reason = "" if report.applied_to else why
         return report
 
     def _why_not_built(self, planned: PlannedFilter) -> str:
@@ -380,7 +377,7 @@ class Journey:
     def _scan_report(self, scan: Scan) -> ScanReport:
         report = ScanReport(scan.table, scan.id, bytes_total=scan.bytes, bytes_read=scan.bytes, path=scan.path)
         if (verdict := self._verdicts.get(scan.id) or self._scans.whole(scan.id)) is not None:
-            _tell_verdict(report, verdict)
+            report.tell(verdict)
             report.filters = list(self._used.get(scan.id, []))
         late = [f.id for f in self._plan.filters if f.id in self.late and any(c.scan == scan.id for c in f.consumers)]
         report.filters += [name for name in late if name not in report.filters]
@@ -401,12 +398,6 @@ class Journey:
 # where nearly everything is read, testing each row costs more than it spares
 _MOSTLY = 0.9
 _FILE_SOURCES = ("parquet", "files", "gated")
-
-
-def _tell_verdict(report: ScanReport, verdict: ScanVerdict) -> None:
-    report.files_total, report.files_read = verdict.files_total, len(verdict.keep)
-    report.row_groups_total, report.row_groups_read = verdict.row_groups_total, verdict.row_groups_read
-    report.bytes_total, report.bytes_read = verdict.bytes_total, verdict.bytes_read
 
 
 def _kind(domain: Domain) -> str:

@@ -12,6 +12,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from headgate.prune import ScanVerdict
+
 
 @dataclass(frozen=True, slots=True)
 class LateReport:
@@ -97,6 +99,18 @@ class ScanReport:
     filters: list[str] = field(default_factory=list)
     reason: str = ""
     path: str = ""
+
+    def tell(self, planned: ScanVerdict, unread: Sequence[int] = (0, 0, 0, 0)) -> None:
+        """Take in what planning left of the scan, and what late filters left unread of that.
+
+        ``unread``: files, row groups, bytes, and files that were closed without a look at their row groups.
+        """
+        files, groups, size, uncounted = unread
+        self.files_total, self.files_read = planned.files_total, len(planned.keep) - files
+        self.bytes_total, self.bytes_read = planned.bytes_total, planned.bytes_read - size
+        self.row_groups_total, self.row_groups_read = planned.row_groups_total, planned.row_groups_read - groups
+        if uncounted:
+            self.row_groups_total = self.row_groups_read = 0
 
 
 @dataclass(slots=True)
