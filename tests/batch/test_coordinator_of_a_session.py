@@ -98,12 +98,12 @@ def test_filters_in_time_need_no_coordinator(spark: SparkSession, star: Path, ta
 
 
 def test_a_host_that_is_not_here(spark: SparkSession, star: Path) -> None:
-    """192.0.2.1 is an address that no machine has."""
+    """203.0.113.1 is an address that no machine has."""
     expected = rows_of(spark.sql(QUERY))
-    with enabled(spark, coordinator_host="192.0.2.1", **LATE) as gate:
+    with enabled(spark, coordinator_host="203.0.113.1", **LATE) as gate:
         assert_same(expected, rows_of(spark.sql(QUERY)))
         (failure,) = gate.report().failures
-    assert "192.0.2.1" in failure
+    assert "203.0.113.1" in failure
     assert "set spark.headgate.coordinator.host" in failure
 
 
