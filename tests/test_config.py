@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from headgate.config import SETTINGS, Settings, checked, key_of, read_settings
@@ -70,3 +73,10 @@ def test_an_unknown_setting_is_refused_with_the_known_ones() -> None:
 def test_a_bad_value_in_the_configuration_counts_as_its_default() -> None:
     """A query never fails because of a setting."""
     assert read_settings({"spark.headgate.strategy": "fast"}) == Settings()
+
+
+def test_every_setting_is_documented() -> None:
+    """The table of docs/settings.md names each setting once, with its default."""
+    page = (Path(__file__).parent.parent / "docs" / "settings.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w.]+)` \| `([^`]+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted((setting.name, setting.default) for setting in SETTINGS)

@@ -2,16 +2,23 @@
 
     headgate sql "select count(*) from fact join dim on k = id" --table fact=data/fact --table dim=data/dim --compare
 
-A bad path or bad SQL gives one sentence and exit code 2; ``--debug`` shows the whole trace.
+A bad path, a broken file, bad SQL or a missing Java gives one sentence and exit code 2; ``--debug`` shows the whole
+trace, and what Spark itself says.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,15 +35,28 @@ from headgate.bench.queries import folder_queries, original_queries, suite_queri
 from headgate.bench.results import Run, into_document, to_markdown, write
 from headgate.bench.runner import QueryResult, run_suite, spark_over
 from headgate.bench.unfinished import Unfinished
+from headgate.catalyst.sentences import SPARK_ERRORS, sentence
 from headgate.errors import BadInput, HeadgateError
 from headgate.observe.report import QueryReport, readable_bytes
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Dynamic filtering for Apache Spark.")
 _SHOWN_ROWS = 20
+_JAVA = 17
+_INSTALL = f"install Java {_JAVA} (on Debian or Ubuntu: sudo apt-get install openjdk-{_JAVA}-jre-headless)"
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"headgate {version('headgate')}")
+        raise typer.Exit
 
 
 @app.callback()
-def _commands() -> None:
+def _commands(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Dynamic filtering for Apache Spark."""
 
 
@@ -56,7 +76,7 @@ def sql(
     with _one_sentence(debug=debug):
         tables = dict(_named_path(item) for item in table or [])
         headgate.config.checked("strategy", strategy)
-        with _spark(debug=debug) as spark:
+        with _started(_spark(debug=debug), debug=debug) as spark:
             for name, path in tables.items():
                 spark.read.parquet(path).createOrReplaceTempView(name)
             if explain:
@@ -96,7 +116,16 @@ def _suite_command(suite: str) -> Callable[..., None]:
             title = f"{suite.upper()} scale {scale:g}, {layout}{', ' if some else ''}{' '.join(some)}"
             measured = suite if anchors else ""
             run = _run_bench(
-                title, text, folder, queries, rounds, home, measured=measured, without=without, resume=resume
+                title,
+                text,
+                folder,
+                queries,
+                rounds,
+                home,
+                measured=measured,
+                without=without,
+                resume=resume,
+                debug=debug,
             )
             if document is not None:
                 into_document(document, "-".join([suite, f"{scale:g}", layout, *some]), to_markdown(run))
@@ -125,7 +154,7 @@ def bench_run(
                 raise BadInput(f"there is no folder at {str(folder)!r}")
         command = f"headgate bench run --tables {tables} --queries {queries} --rounds {rounds}"
         title = f"{tables.name}, own queries"
-        _refuse_differences(_run_bench(title, command, tables, folder_queries(queries), rounds, home))
+        _refuse_differences(_run_bench(title, command, tables, folder_queries(queries), rounds, home, debug=debug))
 
 
 def _chosen(queries: dict[str, str], only: str) -> dict[str, str]:
@@ -146,6 +175,7 @@ def _run_bench(
     measured: str = "",
     without: str = "",
     resume: bool = False,
+    debug: bool = False,
 ) -> Run:
     """Run the queries and write what was found; a suite that is ``measured`` also meets anchors, ``without`` some."""
     console, results = Console(), home / "results" / title.lower().replace(" ", "-").replace(",", "")
@@ -153,7 +183,7 @@ def _run_bench(
     done = {result.name for result in unfinished.results}
     queries = {name: text for name, text in queries.items() if name not in done}
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    with spark_over(folder) as spark, Progress(console=console, transient=True) as progress:
+    with _started(spark_over(folder), debug=debug) as spark, Progress(console=console, transient=True) as progress:
         task = progress.add_task("queries", total=len(queries))
         others = find_anchors(spark, folder, measured, original_queries(measured)) if measured else []
         others = [anchor for anchor in others if anchor.name not in without.replace(",", " ").split()]
@@ -181,7 +211,8 @@ def _named_path(item: str) -> tuple[str, str]:
     name, equals, path = item.partition("=")
     if not equals or not name.isidentifier() or not path:
         raise BadInput(f"--table {item!r} is not name=path, as in --table fact=data/fact")
-    if "://" not in path and not Path(path).exists():
+    is_glob = any(sign in path for sign in "*?[{")  # which Spark resolves
+    if "://" not in path and not is_glob and not Path(path).exists():
         raise BadInput(f"table {name}: there is nothing at {path!r}; give the path of a Parquet file or folder")
     return name, path
 
@@ -246,16 +277,52 @@ def _spark(*, debug: bool) -> Iterator[Any]:
 
 
 @contextmanager
-def _one_sentence(*, debug: bool) -> Iterator[None]:
-    from pyspark.errors import PySparkException
+def _started(session: AbstractContextManager[Any], *, debug: bool) -> Iterator[Any]:
+    """Start Spark, and keep what its Java process says to itself; with ``debug`` it may speak."""
+    _check_java()
+    with ExitStack() as stack:
+        if debug:
+            yield stack.enter_context(session)
+            return
+        said = stack.enter_context(tempfile.TemporaryFile())
+        before = os.dup(2)
+        try:
+            os.dup2(said.fileno(), 2)  # the Java process inherits it, and keeps it when it is put back here
+            spark = stack.enter_context(session)
+        except Exception as error:
+            said.seek(0)
+            lines = said.read().decode(errors="replace").strip().splitlines() or [str(error)]
+            raise BadInput(f"Spark did not start: {lines[-1]}; --debug shows all that it says") from error
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+        yield spark
 
+
+def _check_java() -> None:
+    """Refuse to start without a Java that Spark runs on, which is found the way Spark finds it."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    where = f"JAVA_HOME is {home!r}" if home else "java is on the PATH"
+    if java is None:
+        raise BadInput(f"Spark needs Java {_JAVA} or later, and there is none: {_INSTALL}, or set JAVA_HOME to one")
+    try:
+        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError as error:
+        raise BadInput(f"{where}, but {java!r} cannot be run; {_INSTALL} and set JAVA_HOME to it") from error
+    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    if found is not None and int(found[1]) < _JAVA:
+        raise BadInput(f"Spark needs Java {_JAVA} or later, and {where}, which is Java {found[1]}; {_INSTALL}")
+
+
+@contextmanager
+def _one_sentence(*, debug: bool) -> Iterator[None]:
     try:
         yield
-    except (HeadgateError, PySparkException) as error:
+    except (HeadgateError, *SPARK_ERRORS) as error:
         if debug:
             raise
-        first = str(error).split(" SQLSTATE")[0].strip().splitlines()[0]
-        print(f"headgate: {first}", file=sys.stderr)  # noqa: T201 - a command line speaks to its user
+        print(f"headgate: {sentence(error)}", file=sys.stderr)  # noqa: T201 - a command line speaks to its user
         raise typer.Exit(2) from None
 
 

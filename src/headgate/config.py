@@ -59,6 +59,8 @@ def _share(name: str, default: str) -> Setting:
 
 _DURATION = r"(?i)\s*\d+(\.\d+)?\s*(ms|s|m|min|h)\s*"
 
+_PORT = r"0*(\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])"
+
 SETTINGS: tuple[Setting, ...] = (
     _flag("enabled"),
     Setting("strategy", "cost", "(?i)cost|always|never", "cost, always or never", lambda text: text.strip().lower()),
@@ -77,6 +79,8 @@ SETTINGS: tuple[Setting, ...] = (
     _flag("nonBlocking"),
     _flag("watermark.strict", "false"),
     Setting("watermark.slack", "0s", _DURATION, "a duration such as 0s or 5min", _seconds),
+    Setting("coordinator.host", "auto", r"[^\s/]{1,255}", "auto, or a name or address of the driver's machine", str),
+    Setting("coordinator.port", "0", _PORT, "a port from 1 to 65535, or 0 for any that is free", int),
 )
 
 
@@ -101,6 +105,8 @@ class Settings:
     non_blocking: bool = True
     watermark_strict: bool = False
     watermark_slack: float | None = 0.0
+    coordinator_host: str = "auto"
+    coordinator_port: int = 0
 
 
 def checked(name: str, value: Any) -> str:

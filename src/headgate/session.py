@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -18,8 +19,9 @@ import msgspec
 from headgate.catalyst import Query, SparkBridge, read_plan
 from headgate.collect import BuildRequest, RunningWave
 from headgate.config import SETTINGS, Settings, checked, read_settings
-from headgate.coordinator import Coordinator
+from headgate.coordinator import Coordinator, QueryState
 from headgate.domain import Limits
+from headgate.errors import CannotListen
 from headgate.journey import Journey, LateFilters, Scans, ScanSpeed, Waiting, late_filters
 from headgate.observe import QueryReport
 from headgate.plan import RuleContext, Strategy, plan_filters
@@ -40,14 +42,14 @@ class Travelled:
     def told(self) -> QueryReport:
         """Return the report, with what late filters have done by now."""
         if self.late is not None:
-            self.late.report(self.report.filters)
+            self.late.report(self.report)
         return self.report
 
 
 class Traveller:
     """What the queries of one session share on their way: footers, the speed of scans, the coordinator."""
 
-    def __init__(self, coordinator: Callable[[], Coordinator], is_running: Callable[[str], bool]) -> None:
+    def __init__(self, coordinator: Callable[[], Coordinator | None], is_running: Callable[[str], bool]) -> None:
         self._cache, self._speed = LayoutCache(), ScanSpeed()
         self._coordinator, self._is_running = coordinator, is_running
 
@@ -103,7 +105,12 @@ class Traveller:
             if left[0] is not None:  # no scan could use what it still brings
                 left[0].cancel()
             return None
-        filters = LateFilters(query, self._coordinator(), journey, awaited, limits, self._is_running)
+        if (coordinator := self._coordinator()) is None:
+            journey.give_up_late("the query did not wait for it, and there is no coordinator to bring it late")
+            if left[0] is not None:
+                left[0].cancel()
+            return None
+        filters = LateFilters(query, coordinator, journey, awaited, limits, settings, self._is_running)
         return _Beside(filters, *left, itertools.chain(waves, journey.waves_beside()))
 
     def _waiting(self, query: Query, journey: Journey, settings: Settings) -> Waiting:
@@ -154,7 +161,8 @@ class Gate:
         texts = {name: checked(name, value) for name, value in options.items()}
         self._spark = spark
         self._coordinator: Coordinator | None = None
-        self._traveller = Traveller(self._started_coordinator, self._is_running)
+        self._starting = Lock()
+        self._traveller = Traveller(self._coordinator_if_any, self._is_running)
         self._travelled: deque[Travelled] = deque(maxlen=100)
         self._last: QueryReport | None = None
         self._reported = 0
@@ -175,6 +183,16 @@ class Gate:
         return [travelled.told() for travelled in self._travelled]
 
     @property
+    def url(self) -> str:
+        """Where the coordinator of this session listens; it answers to who knows `token`."""
+        return self._started_coordinator().url
+
+    @property
+    def token(self) -> str:
+        """The secret that the coordinator wants to see, as ``Authorization: Bearer <token>``."""
+        return self._started_coordinator().token
+
+    @property
     def page_url(self) -> str:
         """Where a browser on this machine finds the page of queries and streams; the address holds a secret token."""
         return self._started_coordinator().page_url
@@ -185,9 +203,28 @@ class Gate:
 
     def _started_coordinator(self) -> Coordinator:
         """The coordinator starts with the first filter that nobody waits for; if it is lost, another takes over."""
-        if self._coordinator is None or not self._coordinator.is_running:
-            self._coordinator = Coordinator(self._bridge.driver_host(), streams=streaming_stories).start()
-        return self._coordinator
+        with self._starting:
+            if self._coordinator is None or not self._coordinator.is_running:
+                settings = read_settings(self._bridge.configured(SETTINGS))
+                host = settings.coordinator_host
+                host = self._bridge.driver_host() if host.lower() == "auto" else host
+                made = Coordinator(
+                    host,
+                    settings,
+                    port=settings.coordinator_port,
+                    streams=streaming_stories,
+                    refresh=self._end_queries,
+                )
+                self._coordinator = made.start()
+            return self._coordinator
+
+    def _coordinator_if_any(self) -> Coordinator | None:
+        """A coordinator that cannot start costs the late filters, and nothing else."""
+        try:
+            return self._started_coordinator()
+        except CannotListen as error:
+            self._bridge.note_failure(error)
+            return None
 
     def _rewrite(self, query: Query) -> Any:
         self._end_queries()
@@ -202,8 +239,11 @@ class Gate:
     def _end_queries(self) -> None:
         """Free the late filters of queries that have ended."""
         if self._coordinator is not None:
-            for ended in self._bridge.ended_queries():
-                self._coordinator.registry.end(ended)
+            for ended, state in self._bridge.ended_queries():
+                for travelled in list(self._travelled):
+                    if travelled.late is not None and travelled.late.id == ended:
+                        travelled.late.conclude(travelled.report)
+                self._coordinator.registry.end(ended, QueryState(state))
 
     def _note(self, travelled: Travelled) -> None:
         # a plan may carry megabytes of collected rows, so only what is told of it is kept

@@ -134,8 +134,10 @@ def filter_on(report: QueryReport, column: str) -> FilterReport:
 
 
 def scan_of(report: QueryReport, table: str) -> ScanReport:
-    """Return the one scan of a table."""
-    found = [scan for scan in report.scans if scan.table.rsplit("/", 1)[-1] == table]
+    """Return the one scan of a table, given by its name, its view's or its folder's."""
+    found = [
+        scan for scan in report.scans if table in (scan.table, *(p.rsplit("/", 1)[-1] for p in (scan.table, scan.path)))
+    ]
     assert len(found) == 1, f"{len(found)} scans of {table}\n{report}"
     return found[0]
 

@@ -175,6 +175,8 @@ GOOD = {
     "nonBlocking": (False, "true"),
     "watermark.strict": (True, "false"),
     "watermark.slack": ("5min", "0s"),
+    "coordinator.host": ("127.0.0.1", "auto"),
+    "coordinator.port": (4041, "0"),
 }
 BAD = {
     "enabled": ("perhaps", "true or false"),
@@ -194,6 +196,8 @@ BAD = {
     "nonBlocking": ("0", "true or false"),
     "watermark.strict": ("perhaps", "true or false"),
     "watermark.slack": ("later", "a duration such as"),
+    "coordinator.host": ("this machine", "a name or address"),
+    "coordinator.port": ("65536", "a port from 1 to 65535"),
 }
 
 

@@ -99,7 +99,7 @@ def late_report(late: object) -> object:
     from headgate.observe import QueryReport
 
     report = late._journey.report()  # type: ignore[attr-defined]
-    late.report(report.filters)  # type: ignore[attr-defined]
+    late.report(report)  # type: ignore[attr-defined]
     assert isinstance(report, QueryReport)
     return report
 

@@ -97,7 +97,8 @@ def test_scans_of_parquet(read: Read, pair: Path) -> None:
     """A scan says where its files are and how large they are."""
     scan = one(read("select k from cat_fact"), nodes.Scan)
 
-    assert (scan.source, scan.format, scan.table) == ("parquet", "Parquet", f"file:{pair}/cat_fact")
+    assert (scan.source, scan.format, scan.table) == ("parquet", "Parquet", "cat_fact")
+    assert scan.path == f"file:{pair}/cat_fact"
     assert scan.bytes == sum(file.stat().st_size for file in (pair / "cat_fact").glob("*.parquet"))
     assert scan.partition_columns == frozenset()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headgate.coordinator.memory import MemoryAccount
+from headgate.coordinator.memory import MemoryAccount, MemoryPool
 from tests.filters.threads import Gate, Started
 
 
@@ -47,3 +47,20 @@ def test_of_two_threads_the_later_look_stays() -> None:
     first.result()
     second.result()
     assert account.used == 30
+
+
+def test_queries_share_a_pool() -> None:
+    """What one query holds is not there for another; it comes back when the query ends."""
+    pool = MemoryPool()
+    first, second = MemoryAccount(100, pool), MemoryAccount(100, pool)
+    assert first.reserve(60)
+    first.settle("a", lambda: 60)
+    first.release(60)
+    assert not second.reserve(41)
+    assert not second.fits("a", 41)
+    assert second.reserve(40)
+    assert pool.used == 100
+    second.release(40)
+    first.clear()
+    assert pool.used == 0
+    assert second.fits("a", 100)

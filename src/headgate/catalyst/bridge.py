@@ -64,9 +64,13 @@ class Query:
         """Let go of the plan and of what was collected for it."""
         self._context.release()
 
-    def late_counts(self) -> list[int]:
-        """Return what the late filters did so far, six numbers for each."""
-        return [int(number) for number in self._context.lateCounts()]
+    def tell_late(self) -> str:
+        """Return what the late filters did so far as JSON."""
+        return str(self._context.tellLate())
+
+    def forget_unread(self) -> None:
+        """Let go of what was counted file by file."""
+        self._context.forgetUnread()
 
     def publish(self, query: str, filter: str, domain: str) -> None:
         """Bring a complete late filter (JSON) to the driver's own process."""
@@ -215,7 +219,7 @@ class SparkBridge:
     @property
     def failures(self) -> list[str]:
         """What went wrong inside Headgate, newest last; the queries ran unfiltered."""
-        return list(self._callback.failures)
+        return [*self._callback.failures, *(str(failure) for failure in self._rule.failures())]
 
     def note_failure(self, error: Exception) -> None:
         """Count a failure of Headgate that left a query unfiltered."""
@@ -225,9 +229,14 @@ class SparkBridge:
         """Return the address that executors know the driver by."""
         return str(self._spark.conf.get("spark.driver.host", "127.0.0.1"))
 
-    def ended_queries(self) -> list[str]:
-        """Return the queries with late filters that have ended since this was asked last."""
-        return [str(ended) for ended in self._rule.endedQueries()]
+    def configured(self, settings: Sequence[Setting]) -> dict[str, str]:
+        """Return the texts of settings as the session has them now."""
+        found = {setting.key: self._spark.conf.get(setting.key, setting.default) for setting in settings}
+        return {key: text for key, text in found.items() if text is not None}
+
+    def ended_queries(self) -> list[tuple[str, str]]:
+        """Return the queries with late filters that have ended since this was asked last, and how they ended."""
+        return [(str(ended).split()[0], str(ended).split()[1]) for ended in self._rule.endedQueries()]
 
     def plans_seen(self) -> int:
         """Return how many optimized plans the rule has seen."""

@@ -34,6 +34,7 @@ def _node(raw: dict[str, Any]) -> Node:
                 table=raw["table"],
                 bytes=int(raw["bytes"]),
                 format=raw.get("format", ""),
+                path=raw.get("path", ""),
                 partition_columns=frozenset(raw.get("partitionColumns", ())),
                 by_field_id=raw.get("byFieldId", False),
             )

@@ -60,9 +60,10 @@ class Endpoints:
         limits: ServerLimits,
         metrics: Callable[[], str],
         streams: Stories,
+        refresh: Callable[[], None] = lambda: None,
     ) -> None:
         self._registry, self._polls, self._pool = registry, polls, pool
-        self._limits, self._metrics, self._streams = limits, metrics, streams
+        self._limits, self._metrics, self._streams, self._refresh = limits, metrics, streams, refresh
 
     async def status(self, request: Request) -> Response:
         """State and version of a query."""
@@ -123,7 +124,7 @@ class Endpoints:
 
     async def queries(self, _: Request) -> Response:
         """All queries, without values."""
-        return _json({"queries": await self._in_pool(self._registry.stories)})
+        return _json({"queries": await self._in_pool(self._stories)})
 
     async def streams(self, _: Request) -> Response:
         """What the last micro-batches of all streaming queries left unread."""
@@ -140,6 +141,10 @@ class Endpoints:
     async def page(self, _: Request) -> Response:
         """The page for people."""
         return HTMLResponse(PAGE, headers=_PAGE_HEADERS)
+
+    def _stories(self) -> list[dict[str, Any]]:
+        self._refresh()
+        return self._registry.stories()
 
     async def _in_pool(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)

@@ -1,4 +1,4 @@
-"""Count the bytes that the filters of one query hold, and say when there is no room for more.
+"""Count the bytes that filters hold, by query and together, and say when there is no room for more.
 
     reserve    before a report is taken: is there room for it while it is merged?
     settle     afterwards: what does the filter hold now?
@@ -14,11 +14,37 @@ from collections.abc import Callable
 from threading import Lock
 
 
-class MemoryAccount:
-    """The bytes of one query, by filter, within a limit."""
+class MemoryPool:
+    """The bytes of all queries together."""
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
+    def __init__(self) -> None:
+        self._used, self._lock = 0, Lock()
+
+    @property
+    def used(self) -> int:
+        """Bytes held and reserved now."""
+        with self._lock:
+            return self._used
+
+    def take(self, size: int, limit: int) -> bool:
+        """Take room within a limit; False, and nothing taken, when there is none. No bytes always fit."""
+        with self._lock:
+            if size and self._used + size > limit:
+                return False
+            self._used += size
+            return True
+
+    def change(self, size: int) -> None:
+        """Note that so many bytes more (or fewer) are held."""
+        with self._lock:
+            self._used += size
+
+
+class MemoryAccount:
+    """The bytes of one query, by filter; with those of the other queries in the pool they stay within its limit."""
+
+    def __init__(self, limit: int, pool: MemoryPool | None = None) -> None:
+        self.limit, self._pool = limit, pool or MemoryPool()
         self._held: dict[str, int] = {}
         self._reserved = self._peak = 0
         self._lock, self._closed = Lock(), False
@@ -37,7 +63,7 @@ class MemoryAccount:
     def reserve(self, size: int) -> bool:
         """Take room for a report that comes in; False, and nothing taken, when there is none. No bytes always fit."""
         with self._lock:
-            if size and self._sum() + size > self.limit:
+            if not self._pool.take(size, self.limit):
                 return False
             self._reserved += size
             return True
@@ -46,23 +72,26 @@ class MemoryAccount:
         """Give back what was reserved."""
         with self._lock:
             self._reserved -= size
+            self._pool.change(-size)
 
     def fits(self, holder: str, size: int) -> bool:
         """Whether a filter may hold so much beside what the others hold."""
         with self._lock:
-            others = sum(held for name, held in self._held.items() if name != holder)
+            others = self._pool.used - self._held.get(holder, 0) - self._reserved
             return not size or others + size <= self.limit
 
     def settle(self, holder: str, measure: Callable[[], int]) -> None:
         """Note what a filter holds; measured in here, so that of two threads the later look is the one that stays."""
         with self._lock:
             if not self._closed:
-                self._held[holder] = measure()
+                before, self._held[holder] = self._held.get(holder, 0), measure()
+                self._pool.change(self._held[holder] - before)
                 self._peak = max(self._peak, sum(self._held.values()))
 
     def clear(self) -> None:
         """Forget what the filters held, for good."""
         with self._lock:
+            self._pool.change(-sum(self._held.values()))
             self._held.clear()
             self._closed = True
 

@@ -54,13 +54,13 @@ class Query:
         attempt: int,
         *,
         limits: Limits,
-        memory_limit: int,
+        memory: MemoryAccount,
         clock: Callable[[], float],
         on_change: Callable[[], None],
         start: int = 0,
     ) -> None:
         self.id, self.attempt, self.state = checked_name(id, "query"), attempt, QueryState.RUNNING
-        self.memory = MemoryAccount(memory_limit)
+        self.memory = memory
         self.registered = clock()
         self._filters: dict[str, tuple[DynamicFilter, FilterMerger]] = {}
         self._set = FilterSet(start=start, on_change=on_change)

@@ -17,6 +17,7 @@ from threading import Lock
 from typing import Any
 
 from headgate.coordinator.events import EventsMessage
+from headgate.coordinator.memory import MemoryAccount, MemoryPool
 from headgate.coordinator.query import Outcome, Query, QueryState
 from headgate.domain import Limits, TupleDomain
 from headgate.errors import InvalidFilter, NotRegistered
@@ -32,7 +33,8 @@ Watcher = Callable[[str], None]
 class Registry:
     """The queries of one driver.
 
-    ``memory_limit`` is what the filters of one query may hold; beyond it they become ranges, then ALL.
+    ``memory_limit`` is what the filters of all running queries may hold together; beyond it they become ranges, then
+    ALL. A query may come with a limit of its own, which then counts for its filters.
     """
 
     def __init__(
@@ -43,12 +45,13 @@ class Registry:
     ) -> None:
         self._limits, self._memory_limit, self._clock = limits or Limits(), memory_limit, clock
         self._queries: dict[str, Query] = {}
+        self._pool = MemoryPool()
         self._ended: deque[dict[str, Any]] = deque(maxlen=_REMEMBERED)
         self._watchers: tuple[Watcher, ...] = ()
         self._counts: Counter[str] = Counter()
         self._lock = Lock()
 
-    def register(self, query_id: str, attempt: int = 0) -> None:
+    def register(self, query_id: str, attempt: int = 0, *, memory_limit: int | None = None) -> None:
         """Begin a query, or a newer attempt of one, which drops the filters of the older; repeating is harmless."""
         with self._lock:
             older = self._queries.get(query_id)
@@ -58,7 +61,7 @@ class Registry:
                 newest = 0 if older is None else older.attempt
                 raise InvalidFilter(f"attempt {attempt} of query {query_id!r} is too old; attempts begin at {newest}")
             start = 0 if older is None else older.freeze(QueryState.CANCELLED) + 1
-            self._queries[query_id] = self._new_query(query_id, attempt, start)
+            self._queries[query_id] = self._new_query(query_id, attempt, start, memory_limit)
         if older is not None:
             older.release()
             self._tell(query_id)
@@ -176,12 +179,13 @@ class Registry:
         with self._lock:
             self._watchers = tuple(kept for kept in self._watchers if kept != watcher)
 
-    def _new_query(self, query_id: str, attempt: int, start: int) -> Query:
+    def _new_query(self, query_id: str, attempt: int, start: int, memory_limit: int | None) -> Query:
+        limit = self._memory_limit if memory_limit is None else memory_limit
         return Query(
             query_id,
             attempt,
             limits=self._limits,
-            memory_limit=self._memory_limit,
+            memory=MemoryAccount(limit, self._pool),
             clock=self._clock,
             on_change=lambda: self._tell(query_id),
             start=start,

@@ -7,6 +7,7 @@ then. Everything else happens on one event loop in one thread, and two or three 
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import secrets
 import socket
@@ -29,6 +30,7 @@ from headgate.domain import Limits
 from headgate.errors import CannotListen
 
 _BACKLOG = 4096
+_WHERE = "set spark.headgate.coordinator.host (or spark.driver.host)"
 _THREADS = 3
 _PATIENCE = 10.0  # seconds for the thread to come up or to go down
 
@@ -37,7 +39,8 @@ class Coordinator:
     """The coordinator of one session: a registry, and HTTP before it.
 
     ``host`` is the driver's own address. The server listens there and nowhere else: on loopback when that is where the
-    driver is, and never on all addresses of the machine. ``streams`` tells the page of streaming queries.
+    driver is, and never on all addresses of the machine. ``streams`` tells the page of streaming queries; ``refresh``
+    is called before queries are told of, to end those that have ended.
 
     >>> with Coordinator() as coordinator:
     ...     coordinator.registry.register("q1")
@@ -53,12 +56,13 @@ class Coordinator:
         port: int = 0,
         limits: ServerLimits | None = None,
         streams: Stories = list,
+        refresh: Callable[[], None] = lambda: None,
     ) -> None:
         settings = settings or Settings()
         self.token = secrets.token_urlsafe(32)
         self.registry = Registry(_filter_limits(settings), settings.memory_limit)
         self._host, self._port, self._limits = host, port, limits or ServerLimits()
-        self._streams = streams
+        self._streams, self._refresh = streams, refresh
         self._socket: socket.socket | None = None
         self._running: _Running | None = None
 
@@ -94,7 +98,7 @@ class Coordinator:
         """Listen and serve; returns when requests are answered. Starting twice changes nothing."""
         if self._running is None:
             listening = _listen(self._host, self._port)
-            running = _Running(self.registry, self.token, self._limits, listening, self._streams)
+            running = _Running(self.registry, self.token, self._limits, listening, self._streams, self._refresh)
             running.start()
             self._socket, self._running = listening, running
         return self
@@ -117,14 +121,20 @@ class _Running:
     """A server while it runs: its loop, its thread, its polls and its connections."""
 
     def __init__(
-        self, registry: Registry, token: str, limits: ServerLimits, listening: socket.socket, streams: Stories
+        self,
+        registry: Registry,
+        token: str,
+        limits: ServerLimits,
+        listening: socket.socket,
+        streams: Stories,
+        refresh: Callable[[], None],
     ) -> None:
         self._registry, self._limits, self._socket = registry, limits, listening
         self._loop = _new_loop()
         self._pool = ThreadPoolExecutor(_THREADS, "headgate-coordinator-work")
         self.connections = Connections(limits.head_seconds, limits.write_seconds)
         self.polls = Polls(registry, self._loop, self._pool, self.connections)
-        endpoints = Endpoints(registry, self.polls, self._pool, limits, self._metrics, streams)
+        endpoints = Endpoints(registry, self.polls, self._pool, limits, self._metrics, streams, refresh)
         self._guard = Guard(make_app(endpoints), token)
         self._ready = Event()
         self._server = _Server(self._config(), self._ready.set)
@@ -206,11 +216,11 @@ def bind_address(host: str) -> str:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise CannotListen(f"the driver's host {host!r} has no address; set spark.driver.host to one it has") from error
+        raise CannotListen(f"the host {host!r} has no address; {_WHERE} to one that this machine has") from error
     # one address is as good as another; IPv4 first, since that is what Spark announces by default
     addresses = sorted((ipaddress.ip_address(entry[4][0]) for entry in found), key=lambda address: address.version)
     if addresses[0].is_unspecified:
-        raise CannotListen(f"{host!r} stands for every address of this machine; set spark.driver.host to one of them")
+        raise CannotListen(f"{host!r} stands for every address of this machine; {_WHERE} to one of them")
     return str(addresses[0])
 
 
@@ -234,7 +244,10 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.setblocking(False)
     except OSError as error:
         listening.close()
-        raise CannotListen(f"the coordinator cannot listen on {address} port {port}: {error}") from error
+        why = f"the coordinator of late filters cannot listen on {address} port {port}: {error.strerror or error}"
+        what = "set spark.headgate.coordinator.port to a port that is free, or to 0 to have one chosen"
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        raise CannotListen(f"{why}; {what if taken else f'{_WHERE} to an address of this machine'}") from error
     return listening
 
 

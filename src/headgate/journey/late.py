@@ -10,23 +10,27 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 
+import msgspec
+
 from headgate.catalyst import Query
 from headgate.collect import BuildRequest, RunningWave, tapped_domain
+from headgate.config import Settings
 from headgate.coordinator import Coordinator
 from headgate.domain import Domain, Limits, TupleDomain, encode_json
 from headgate.errors import NotRegistered
 from headgate.journey.waves import Journey
-from headgate.observe import FilterReport, LateReport
+from headgate.observe import FilterReport, LateReport, QueryReport
 from headgate.plan import Consumer, PlannedFilter
 from headgate.plan.taps import WHOLE_NUMBERS
 
 log = logging.getLogger("headgate")
-_COUNTS = 6
+_COUNTS = 4
+_LONGEST_POLL = 60_000  # milliseconds; the coordinator keeps no poll longer
 _SLICE = 0.5  # seconds between two looks whether a query that is tapped has ended
 
 
@@ -54,27 +58,30 @@ class LateFilters:
         journey: Journey,
         filters: Sequence[LateFilter],
         limits: Limits,
+        settings: Settings,
         is_running: Callable[[str], bool],
     ) -> None:
         self._query, self._coordinator, self._journey, self._limits = query, coordinator, journey, limits
-        self._is_running = is_running
+        self._is_running, self._settings = is_running, settings
         self.id = uuid.uuid4().hex
         self.filters = filters
         journey.late |= {late.planned.id for late in self.filters}
         self._threads: list[Thread] = []
+        self._concluded = False
 
     def edits(self, edits: dict[str, Any]) -> dict[str, Any]:
         """Add gates and taps to the edits of the plan, and make the coordinator ready for the filters."""
         registry = self._coordinator.registry
-        registry.register(self.id)
+        registry.register(self.id, memory_limit=self._settings.memory_limit)
         for late in self.filters:
             registry.add_filter(self.id, late.id, [late.id], blocking=False)
         told = {"query": self.id, "url": self._coordinator.url, "token": self._coordinator.token}
+        wait = min(int((self._settings.refresh_max_wait or 0.0) * 1000), _LONGEST_POLL)
         return {
             "scans": self._gated(edits.get("scans", {})),
             "builds": edits.get("builds", {}),
             "taps": self._journey.taps(self._limits),
-            "late": {**told, "filters": len(self.filters)},
+            "late": {**told, "filters": len(self.filters), "maxWaitMs": wait},
         }
 
     def _gated(self, narrowed: dict[str, Any]) -> dict[str, Any]:
@@ -165,19 +172,39 @@ class LateFilters:
         held = TupleDomain.all() if domain is None else TupleDomain({late.id: domain})
         try:
             self._coordinator.registry.publish(self.id, late.id, held)
+            # there may have been no room for all of it, and then the driver holds no more of it elsewhere either
+            held = self._coordinator.registry.get(self.id).find(late.id)[0].current()
         except NotRegistered:  # the query has ended
             return
         self._query.publish(self.id, late.id, encode_json(held).decode())
 
-    def report(self, reports: Sequence[FilterReport]) -> None:
-        """Write what has become of the late filters into the reports of the query's filters."""
-        counts = self._query.late_counts()
+    def conclude(self, report: QueryReport) -> None:
+        """Write into the report what the late filters have done in the end, and let go of what was counted for it."""
+        self.report(report)
+        self._concluded = True
+        self._query.forget_unread()
+
+    def report(self, report: QueryReport) -> None:
+        """Write what has become of the late filters into the report of the query."""
+        if self._concluded:
+            return
+        told = msgspec.json.decode(self._query.tell_late())
+        self._tell_filters(report.filters, told["counts"], told.get("filters", {}))
+        unread, gated = told.get("scans", {}), {to.scan for late in self.filters for to in late.consumers}
+        for scan in report.scans:
+            if scan.node in gated:
+                self._journey.tell_scan(scan, unread.get(str(scan.node), (0, 0, 0, 0)))
+
+    def _tell_filters(
+        self, reports: Sequence[FilterReport], counts: Sequence[int], closed: Mapping[str, Sequence[int]]
+    ) -> None:
         found = self._coordinator.registry.find(self.id)
         events = {} if found is None else {held["id"]: held for held in found.to_dict()["filters"]}
         stories: dict[str, LateReport] = {}
         for late in self.filters:
             numbers = counts[late.number * _COUNTS : (late.number + 1) * _COUNTS] or [0] * _COUNTS
-            story, name = LateReport.of(numbers, events.get(late.id, {})), late.planned.id
+            removed = closed.get(str(late.number), (0, 0))
+            story, name = LateReport.of(numbers, removed, events.get(late.id, {})), late.planned.id
             stories[name] = stories[name].with_(story) if name in stories else story
         planned = {late.planned.id: late.planned for late in self.filters}
         for report in reports:

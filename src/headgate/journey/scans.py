@@ -84,6 +84,15 @@ class Scans:
             return None
         return sum(count for count in counts if count is not None) * len(files) // len(sample)
 
+    def whole(self, scan: int, *, row_groups: bool = False) -> ScanVerdict | None:
+        """Return the scan as it is when nothing is pruned, if its files are listed already; row groups cost footers."""
+        if (layout := self._layouts.get(scan)) is None:
+            return None
+        count, size = len(layout.files), sum(file.size for file in layout.files)
+        counted = row_groups and count <= _ALL_FOOTERS
+        groups = len(layout.statistics(list(range(count)), []).rows) if counted else 0
+        return ScanVerdict(list(range(count)), {}, count, groups, groups, size, size)
+
     def can_gate(self, scan: int) -> bool:
         """Whether late filters can be applied to a scan: its files must be known, and its columns found by name."""
         return not self.nodes[scan].by_field_id and bool(self.layout(scan).files)

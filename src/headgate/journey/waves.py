@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headgate.catalyst.predicates import range_predicate, row_predicate
@@ -11,6 +11,7 @@ from headgate.collect import BuildRequest, BuildResult
 from headgate.config import Settings
 from headgate.domain import Domain, Kind, Limits, applied, coerce, describe, value_type
 from headgate.domain.widen import widen
+from headgate.journey.effects import Narrowing, effective, within_memory
 from headgate.journey.scans import Scans
 from headgate.journey.worth import Worth
 from headgate.observe import FilterReport, JoinReport, LateReport, QueryReport, ScanReport
@@ -29,6 +30,7 @@ class _Collected:
     domain: Domain
     applied_to: set[int] = field(default_factory=set)
     reason: str = ""
+    widened: str = ""  # why it is wider than what was found
 
 
 class Journey:
@@ -108,7 +110,7 @@ class Journey:
                     f"build side may differ when run twice, and its {result.rows:,} rows are too many to keep"
                 )
                 continue
-            self._builds[request.node] = result
+            self._builds[request.node] = replace(result, domains={})  # which are held by their filters, or given up
             for planned in filters:
                 if not planned.tapped:
                     self._take(planned, result, result.domains[planned.build_column])
@@ -123,7 +125,12 @@ class Journey:
             # all build rows have been seen, so NULL matters to <=> only if one of them has it
             nulls = planned.op == "<=>" and domain.null_allowed
             probed = applied(planned.op, domain).with_null(nulls)
-            self._collected[planned.id] = _Collected(planned, result, probed)
+            held = sum(c.domain.nbytes for name, c in list(self._collected.items()) if name != planned.id)
+            fitting = within_memory(probed, held, self._settings)
+            collected = self._collected[planned.id] = _Collected(planned, result, fitting)
+            if fitting is not probed:
+                limit = f"spark.headgate.memoryLimit={self._settings.memory_limit}"
+                collected.widened = f"there was no room for its values: {limit} bytes for all filters together"
 
     # --- narrowing ----------------------------------------------------------------------------------------------
 
@@ -156,7 +163,9 @@ class Journey:
             to.column for c, to in found if to.by_rows and self._worth.keeps_few(c.planned, c.domain.count(), to)
         }
         predicates = self._predicates(columns, verdict, shuffled, by_rows, exact=exact)
-        self._note(scan, found, verdict, used=verdict.removes_something or bool(predicates))
+        narrowings = [Narrowing(c.planned.id, to.column, self._stored(c, to)) for c, to in found]
+        tested = {predicate["column"] for predicate in predicates}
+        self._note(scan, found, verdict, effective(self._scans, scan, narrowings, verdict, tested))
         if not verdict.removes_something and not predicates:
             return None
         keep = verdict.keep if verdict.removes_something else None
@@ -271,6 +280,16 @@ class Journey:
         collected = self._collected.get(planned.id)
         return None if collected is None else coerce(collected.domain, value_type(type))
 
+    def give_up_late(self, why: str) -> None:
+        """Go on without the filters whose builds are not done."""
+        self._given_up |= {planned.id: why for planned in self.awaited()}
+
+    def tell_scan(self, report: ScanReport, unread: Sequence[int]) -> None:
+        """Write into a scan's report what late filters left unread of what planning had left."""
+        left = self._verdicts.get(report.node) or self._scans.whole(report.node, row_groups=True)
+        assert left is not None
+        report.tell(left, unread)
+
     def tell_late(self, report: FilterReport, planned: PlannedFilter, story: LateReport) -> None:
         """Write into a filter's report what became of it after the query had started."""
         report.late = story
@@ -278,6 +297,7 @@ class Journey:
         if (collected := self._collected.get(planned.id)) is not None:
             report.kind, report.values = _kind(collected.domain), collected.domain.count()
             report.bytes, report.collect_ms = collected.domain.nbytes, collected.build.millis
+            report.reason = report.reason or collected.widened
         removed = story.files + story.row_groups + story.rows
         report.state = "applied late" if removed else "late"
         if removed:
@@ -286,12 +306,16 @@ class Journey:
 
     # --- telling ------------------------------------------------------------------------------------------------
 
-    def _note(self, scan: int, found: list[tuple[_Collected, Consumer]], verdict: ScanVerdict, *, used: bool) -> None:
+    def _note(
+        self, scan: int, found: list[tuple[_Collected, Consumer]], verdict: ScanVerdict, narrowing: set[str]
+    ) -> None:
         self._verdicts[scan] = verdict
-        self._used[scan] = list(dict.fromkeys(c.planned.id for c, _ in found)) if used else []
+        self._used[scan] = list(dict.fromkeys(c.planned.id for c, _ in found if c.planned.id in narrowing))
         for collected, consumer in found:
-            if used:
+            if collected.planned.id in narrowing:
                 collected.applied_to.add(scan)
+            elif narrowing:
+                collected.reason = "would remove nothing that the other filters of its scan leave"
             else:
                 collected.reason = f"would remove nothing: {len(verdict.keep)} of {verdict.files_total} files match"
                 if consumer.by_rows:
@@ -321,7 +345,8 @@ class Journey:
             narrowed = [self._scans.nodes[scan].table for scan in sorted(collected.applied_to)]
             report.applied_to = list(dict.fromkeys(map(_short, narrowed)))
             report.state = "applied" if report.applied_to else "collected"
-            report.reason = "" if report.applied_to else collected.reason or "its scan is in a build side that ran once"
+            why = collected.widened or collected.reason or "its scan is in a build side that ran once"
+            report.reason = "" if report.applied_to else why
         return report
 
     def _why_not_built(self, planned: PlannedFilter) -> str:
@@ -350,11 +375,9 @@ class Journey:
         return report
 
     def _scan_report(self, scan: Scan) -> ScanReport:
-        report = ScanReport(scan.table, scan.id, bytes_total=scan.bytes, bytes_read=scan.bytes)
-        if (verdict := self._verdicts.get(scan.id)) is not None:
-            report.files_total, report.files_read = verdict.files_total, len(verdict.keep)
-            report.row_groups_total, report.row_groups_read = verdict.row_groups_total, verdict.row_groups_read
-            report.bytes_total, report.bytes_read = verdict.bytes_total, verdict.bytes_read
+        report = ScanReport(scan.table, scan.id, bytes_total=scan.bytes, bytes_read=scan.bytes, path=scan.path)
+        if (verdict := self._verdicts.get(scan.id) or self._scans.whole(scan.id)) is not None:
+            report.tell(verdict)
             report.filters = list(self._used.get(scan.id, []))
         late = [f.id for f in self._plan.filters if f.id in self.late and any(c.scan == scan.id for c in f.consumers)]
         report.filters += [name for name in late if name not in report.filters]

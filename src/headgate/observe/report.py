@@ -12,6 +12,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from headgate.prune import ScanVerdict
+
 
 @dataclass(frozen=True, slots=True)
 class LateReport:
@@ -30,9 +32,9 @@ class LateReport:
     opened_before: int = 0
 
     @classmethod
-    def of(cls, counts: Sequence[int], story: Mapping[str, Any]) -> LateReport:
-        """Read the counts of the tasks, and the coordinator's story of the filter."""
-        files, groups, rows, opened, received, applied = counts
+    def of(cls, counts: Sequence[int], closed: Sequence[int], story: Mapping[str, Any]) -> LateReport:
+        """Read the counts of the tasks, how many files and row groups were closed, and the coordinator's story."""
+        (rows, opened, received, applied), (files, groups) = counts, closed
         events = story.get("events", {})
         times = (received / 1000 or None, applied / 1000 or None)
         return cls(events.get("asked"), events.get("published"), *times, files, groups, rows, opened)
@@ -80,7 +82,11 @@ class FilterReport:
 
 @dataclass(slots=True)
 class ScanReport:
-    """One scan of files. Bytes are those of the files and row groups that are left to read, all columns counted."""
+    """One scan of files. Bytes are those of the files and row groups that are left to read, all columns counted.
+
+    ``table`` is the name of the table or view, else the folder; ``path`` is the folder in any case. What late filters
+    leave unread counts as soon as the task that met it has ended.
+    """
 
     table: str
     node: int = -1
@@ -92,6 +98,19 @@ class ScanReport:
     bytes_read: int = 0
     filters: list[str] = field(default_factory=list)
     reason: str = ""
+    path: str = ""
+
+    def tell(self, planned: ScanVerdict, unread: Sequence[int] = (0, 0, 0, 0)) -> None:
+        """Take in what planning left of the scan, and what late filters left unread of that.
+
+        ``unread``: files, row groups, bytes, and files that were closed without a look at their row groups.
+        """
+        files, groups, size, uncounted = unread
+        self.files_total, self.files_read = planned.files_total, len(planned.keep) - files
+        self.bytes_total, self.bytes_read = planned.bytes_total, planned.bytes_read - size
+        self.row_groups_total, self.row_groups_read = planned.row_groups_total, planned.row_groups_read - groups
+        if uncounted:
+            self.row_groups_total = self.row_groups_read = 0
 
 
 @dataclass(slots=True)

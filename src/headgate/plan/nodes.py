@@ -91,6 +91,8 @@ class Scan(Node):
 
     parquet, files, gated (narrowed already), unknown files (a table format's own), local, range, cached, cache (not
     loaded, or may differ when computed again), checkpoint, rdd, jdbc, other.
+
+    ``table`` is what people call it: a table, a view, or else the folder, which is its ``path``.
     """
 
     source: str = "other"
@@ -99,6 +101,7 @@ class Scan(Node):
     format: str = ""
     partition_columns: frozenset[str] = frozenset()
     by_field_id: bool = False
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,15 +36,9 @@ public class GateIterator extends FileParts {
     while (!hasMore()) {
       close();
       narrow();
-      if (ranges.isEmpty()) {
-        if (!opened) {
-          opened = true;
-          if (checked > 0L) gate.noteSkipped(file);
-        }
-        return false;
-      }
+      if (ranges.isEmpty()) return false;
       long[] range = (long[]) ranges.removeFirst();
-      if (!opened) gate.noteOpened();
+      if (!opened) gate.noteOpened(file);
       opened = true;
       open(range[0], range[1]);
     }
@@ -57,7 +51,6 @@ public class GateIterator extends FileParts {
     if (version == checked || ranges.isEmpty()) return;
     checked = version;
     if (!gate.mayMatch(file)) {
-      opened = true;  // its partition was counted already
       ranges.clear();
       return;
     }
@@ -69,8 +62,8 @@ public class GateIterator extends FileParts {
       BlockMetaData group = (BlockMetaData) groups.get(i);
       if (group.getStartingPos() + group.getCompressedSize() / 2L >= from) ahead.add(group);
     }
-    groups = gate.surviving(ahead);
-    if (groups.size() < ahead.size()) rangesOfGroups();
+    groups = gate.surviving(file, ahead);
+    if (groups.size() < ahead.size() || groups.isEmpty()) rangesOfGroups();
   }
 
   /** One range for each run of neighbouring row groups that survive, none longer than need be. */

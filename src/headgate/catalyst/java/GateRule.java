@@ -20,8 +20,7 @@ public class GateRule extends Rule {
   private final ThreadLocal finished = new ThreadLocal();
   private volatile WeakReference lastSeen;
   private volatile long seen;
-  private volatile long failures;
-  private volatile String lastFailure;
+  private final Failures failures = new Failures();
   private volatile boolean closed;
   /** Whether only DataFrames that ask for it are filtered. */
   private volatile boolean onlyMarked;
@@ -65,8 +64,7 @@ public class GateRule extends Rule {
       Object rewritten = rewrite.apply(context);
       if (rewritten instanceof LogicalPlan) result = (LogicalPlan) rewritten;
     } catch (Throwable failure) {
-      failures++;
-      lastFailure = failure.toString();
+      failures.note("a query", failure);
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     if (context.cancelled != null) Sneaky.raise(context.cancelled);
@@ -77,10 +75,9 @@ public class GateRule extends Rule {
   private TreeNode streaming(LogicalPlan plan) {
     LogicalPlan result = plan;
     try {
-      result = StreamGate.narrow(session, plan);
+      result = StreamGate.narrow(session, plan, failures);
     } catch (Throwable failure) {
-      failures++;
-      lastFailure = failure.toString();
+      failures.note("a micro-batch", failure);
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     finished.set(new WeakReference(result));
@@ -125,7 +122,6 @@ public class GateRule extends Rule {
 
   public LogicalPlan lastSeen() { return (LogicalPlan) held(lastSeen); }
   public long seen() { return seen; }
-  public long failures() { return failures; }
-  public String lastFailure() { return lastFailure; }
+  public java.util.List failures() { return failures.texts(); }
   public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps, even); }
 }

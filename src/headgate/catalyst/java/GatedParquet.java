@@ -9,12 +9,16 @@ public class GatedParquet extends PrunedParquet {
   private final LateSource source;
   private final GateFilter[] filters;
   private final LateCounts counts;
+  private final HashMap left;
+  private final int scan;
 
-  public GatedParquet(HashMap ranges, List conditions, Snapshot snapshot, LateSource source, GateFilter[] filters, LateCounts counts) {
+  public GatedParquet(HashMap ranges, List conditions, Snapshot snapshot, LateSource source, GateFilter[] filters, LateCounts counts, int scan) {
     super(ranges, conditions, snapshot);
     this.source = source;
     this.filters = filters;
     this.counts = counts;
+    this.left = ranges;
+    this.scan = scan;
   }
 
   public scala.Function1 buildReaderWithPartitionValues(org.apache.spark.sql.SparkSession session,
@@ -25,7 +29,7 @@ public class GatedParquet extends PrunedParquet {
     if (!isCurrent()) return reader;
     org.apache.spark.broadcast.Broadcast shared = session.sparkContext().broadcast(new SerializableConfiguration(conf),
         scala.reflect.ClassTag$.MODULE$.apply(SerializableConfiguration.class));
-    return new GateReader(reader, new LateGate(source, filters, counts, shared));
+    return new GateReader(reader, new LateGate(source, filters, counts, shared, scan, left));
   }
 
   public String query() { return source.query; }

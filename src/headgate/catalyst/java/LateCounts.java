@@ -4,22 +4,20 @@ import org.apache.spark.util.AccumulatorV2;
 
 /** What late filters did, by filter number: added up over the tasks that succeeded. Times are wall-clock milliseconds. */
 public class LateCounts extends AccumulatorV2 {
-  private static final int FIELDS = 6;
-  private static final int FILES = 0;
-  private static final int GROUPS = 1;
-  private static final int ROWS = 2;
-  private static final int OPENED_BEFORE = 3;
-  private static final int RECEIVED = 4;
-  private static final int APPLIED = 5;
+  private static final int FIELDS = 4;
+  private static final int ROWS = 0;
+  private static final int OPENED_BEFORE = 1;
+  private static final int RECEIVED = 2;
+  private static final int APPLIED = 3;
   private final long[] counted;
+  private final LateUnread unread = new LateUnread();
 
   public LateCounts(int filters) {
     super();
     this.counted = new long[filters * FIELDS];
   }
 
-  public void filesSkipped(int filter, long receivedAt) { count(filter, FILES, 1L, receivedAt); }
-  public void rowGroupsSkipped(int filter, long groups, long receivedAt) { count(filter, GROUPS, groups, receivedAt); }
+  public LateUnread unread() { return unread; }
   public void openedBefore(int filter) { counted[filter * FIELDS + OPENED_BEFORE]++; }
 
   /** Called for each row, so only the first call looks at the clock. */
@@ -29,9 +27,9 @@ public class LateCounts extends AccumulatorV2 {
     counted[at + ROWS]++;
   }
 
-  private void count(int filter, int field, long many, long receivedAt) {
+  /** Files and row groups are counted in `unread`. */
+  public void removed(int filter, long receivedAt) {
     int at = filter * FIELDS;
-    counted[at + field] += many;
     if (counted[at + APPLIED] == 0L) applied(at, receivedAt);
   }
 
@@ -42,20 +40,29 @@ public class LateCounts extends AccumulatorV2 {
 
   public boolean isZero() {
     for (int i = 0; i < counted.length; i++) if (counted[i] != 0L) return false;
-    return true;
+    return unread.isEmpty();
   }
+
+  /** Each task takes an empty one with it; copying what is counted so far would cost more than the task's own counts. */
+  public AccumulatorV2 copyAndReset() { return new LateCounts(counted.length / FIELDS); }
 
   public AccumulatorV2 copy() {
     LateCounts twin = new LateCounts(counted.length / FIELDS);
     System.arraycopy(counted, 0, twin.counted, 0, counted.length);
+    twin.unread.addAll(unread);
     return twin;
   }
 
-  public void reset() { java.util.Arrays.fill(counted, 0L); }
+  public void reset() {
+    java.util.Arrays.fill(counted, 0L);
+    unread.clear();
+  }
+
   public void add(Object ignored) { throw new UnsupportedOperationException("late filters are counted by name"); }
 
   public void merge(AccumulatorV2 other) {
     long[] theirs = ((LateCounts) other).counted;
+    unread.addAll(((LateCounts) other).unread);
     for (int i = 0; i < counted.length; i++) {
       int field = i % FIELDS;
       if (field < RECEIVED) counted[i] += theirs[i];
@@ -63,7 +70,7 @@ public class LateCounts extends AccumulatorV2 {
     }
   }
 
-  /** files, row groups, rows, opened before, received, first applied: six numbers for each filter. */
+  /** rows, opened before, received, first applied: four numbers for each filter. */
   public Object value() {
     java.util.ArrayList all = new java.util.ArrayList();
     for (int i = 0; i < counted.length; i++) all.add(Long.valueOf(counted[i]));

@@ -1,6 +1,7 @@
 package headgate;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.hadoop.ParquetFileReader;
@@ -17,12 +18,17 @@ public class LateGate implements java.io.Serializable {
   private final GateFilter[] filters;
   private final LateCounts counts;
   private final Broadcast conf;
+  private final int scan;
+  private final HashMap ranges;
 
-  public LateGate(LateSource source, GateFilter[] filters, LateCounts counts, Broadcast conf) {
+  /** scan: its number in the plan; ranges: what planning left of partly read files, as `PrunedParquet` has it. */
+  public LateGate(LateSource source, GateFilter[] filters, LateCounts counts, Broadcast conf, int scan, HashMap ranges) {
     this.source = source;
     this.filters = filters;
     this.counts = counts;
     this.conf = conf;
+    this.scan = scan;
+    this.ranges = ranges;
   }
 
   public long version() { return source.state().version; }
@@ -33,7 +39,8 @@ public class LateGate implements java.io.Serializable {
       LateDomain domain = source.state().find(filters[i].id);
       if (domain == null || !filters[i].isOfPartitions()) continue;
       if (!filters[i].mayMatch(domain, file.partitionValues())) {
-        counts.filesSkipped(filters[i].number, source.state().receivedAt(filters[i].id));
+        counts.removed(filters[i].number, source.state().receivedAt(filters[i].id));
+        counts.unread().closeWhole(scan, file.toPath().toString(), bytesOf(file), filters[i].number);
         return false;
       }
     }
@@ -41,15 +48,20 @@ public class LateGate implements java.io.Serializable {
   }
 
   /** Which of some row groups can match; counts the others. */
-  public List surviving(List groups) {
+  public List surviving(PartitionedFile file, List groups) {
     List kept = new ArrayList();
     for (int g = 0; g < groups.size(); g++) {
       BlockMetaData group = (BlockMetaData) groups.get(g);
       int closing = closedBy(group);
       if (closing < 0) kept.add(group);
-      else counts.rowGroupsSkipped(filters[closing].number, 1L, source.state().receivedAt(filters[closing].id));
+      else close(file, group, filters[closing]);
     }
     return kept;
+  }
+
+  private void close(PartitionedFile file, BlockMetaData group, GateFilter filter) {
+    counts.removed(filter.number, source.state().receivedAt(filter.id));
+    counts.unread().close(scan, file.toPath().toString(), bytesOf(file), group.getStartingPos(), group.getCompressedSize(), filter.number);
   }
 
   private int closedBy(BlockMetaData group) {
@@ -60,19 +72,12 @@ public class LateGate implements java.io.Serializable {
     return -1;
   }
 
-  public void noteSkipped(PartitionedFile file) {
-    for (int i = 0; i < filters.length; i++) {
-      if (source.state().find(filters[i].id) == null) continue;
-      counts.filesSkipped(filters[i].number, source.state().receivedAt(filters[i].id));
-      return;
-    }
-  }
-
-  public void noteOpened() {
+  public void noteOpened(PartitionedFile file) {
+    counts.unread().open(scan, file.toPath().toString());
     for (int i = 0; i < filters.length; i++) if (source.state().find(filters[i].id) == null) counts.openedBefore(filters[i].number);
   }
 
-  /** The row groups of a file whose middle lies in a split, or null where the footer cannot be read: then all are kept. */
+  /** The row groups that planning left of a split, or null where the footer cannot be read: then all are kept. */
   public List rowGroups(PartitionedFile file) {
     ParquetFileReader reader = null;
     try {
@@ -83,7 +88,7 @@ public class LateGate implements java.io.Serializable {
       for (int i = 0; i < all.size(); i++) {
         BlockMetaData group = (BlockMetaData) all.get(i);
         long middle = group.getStartingPos() + group.getCompressedSize() / 2L;
-        if (middle >= file.start() && middle < file.start() + file.length()) found.add(group);
+        if (middle >= file.start() && middle < file.start() + file.length() && isLeft(file, middle)) found.add(group);
       }
       return found;
     } catch (Exception unreadable) {
@@ -91,6 +96,21 @@ public class LateGate implements java.io.Serializable {
     } finally {
       close(reader);
     }
+  }
+
+  /** What planning left of a whole file. */
+  private long bytesOf(PartitionedFile file) {
+    long[] kept = (long[]) ranges.get(file.toPath().toString());
+    if (kept == null) return file.fileSize();
+    long bytes = 0L;
+    for (int i = 0; i < kept.length; i += 2) bytes += kept[i + 1] - kept[i];
+    return bytes;
+  }
+
+  private boolean isLeft(PartitionedFile file, long middle) {
+    long[] kept = (long[]) ranges.get(file.toPath().toString());
+    for (int i = 0; kept != null && i < kept.length; i += 2) if (middle >= kept[i] && middle < kept[i + 1]) return true;
+    return kept == null;
   }
 
   private static void close(ParquetFileReader reader) {

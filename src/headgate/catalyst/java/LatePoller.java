@@ -20,12 +20,13 @@ import java.util.zip.GZIPInputStream;
 public class LatePoller implements Runnable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final ConcurrentHashMap running = new ConcurrentHashMap();
-  private static final int MAX_WAIT_MS = 1000;
+  private static final int LEAST_WAIT_MS = 20;  // with none at all an executor would do nothing but ask
   private static final int TRIES = 5;
   private final String query;
   private final String url;
   private final String token;
   private final int filters;
+  private final int maxWaitMs;
   private final WeakReference state;
 
   private LatePoller(LateSource source, LateState state) {
@@ -33,6 +34,7 @@ public class LatePoller implements Runnable {
     this.url = source.url;
     this.token = source.token;
     this.filters = source.filters;
+    this.maxWaitMs = Math.max(source.maxWaitMs, LEAST_WAIT_MS);
     this.state = new WeakReference(state);
   }
 
@@ -89,11 +91,11 @@ public class LatePoller implements Runnable {
   private JsonNode ask(long version) throws Exception {
     HttpURLConnection connection = (HttpURLConnection) URI.create(url + "/v1/query/" + query + "/dynamicfilters").toURL().openConnection();
     connection.setConnectTimeout(2000);
-    connection.setReadTimeout(MAX_WAIT_MS + 5000);
+    connection.setReadTimeout(maxWaitMs + 5000);
     connection.setRequestProperty("Authorization", "Bearer " + token);
     connection.setRequestProperty("Accept-Encoding", "gzip");
     connection.setRequestProperty("X-Headgate-Current-Version", String.valueOf(version));
-    connection.setRequestProperty("X-Headgate-Max-Wait", MAX_WAIT_MS + "ms");
+    connection.setRequestProperty("X-Headgate-Max-Wait", maxWaitMs + "ms");
     int status = connection.getResponseCode();
     if (status == 404 || status == 410 || status == 401) return null;
     if (status != 200) throw new java.io.IOException("status " + status);

@@ -13,13 +13,14 @@ public class LateSource implements java.io.Serializable {
   public final String url;
   public final String token;
   public final int filters;
+  public final int maxWaitMs;
   private final HashMap carried;
   private final boolean outdated;
   private final transient Snapshot snapshot;
   private transient LateState state;
 
   /** snapshot: what the filters are learned from; if it no longer holds, no filter ever arrives. */
-  public LateSource(String query, String url, String token, int filters, Snapshot snapshot) {
+  public LateSource(String query, String url, String token, int filters, int maxWaitMs, Snapshot snapshot) {
     this.snapshot = snapshot;
     this.carried = new HashMap();
     this.outdated = false;
@@ -27,6 +28,7 @@ public class LateSource implements java.io.Serializable {
     this.url = url;
     this.token = token;
     this.filters = filters;
+    this.maxWaitMs = maxWaitMs;
     LateStates.thisIsTheDriver();
     this.state = LateStates.here(query);
   }
@@ -39,6 +41,7 @@ public class LateSource implements java.io.Serializable {
     this.url = source.url;
     this.token = source.token;
     this.filters = source.filters;
+    this.maxWaitMs = source.maxWaitMs;
   }
 
   /** The state of this process. */

@@ -18,8 +18,12 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 public class PlanReader {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private final QueryContext context;
+  private final ScanNames names;
 
-  public PlanReader(QueryContext context) { this.context = context; }
+  public PlanReader(QueryContext context) {
+    this.context = context;
+    this.names = new ScanNames(context.session);
+  }
 
   public byte[] read() throws Exception {
     Map document = new LinkedHashMap();
@@ -144,12 +148,8 @@ public class PlanReader {
     if (KnownFiles.isByFieldId(files)) out.put("byFieldId", Boolean.TRUE);
     out.put("format", files.fileFormat().toString());
     out.put("bytes", String.valueOf(files.location().sizeInBytes()));
-    if (plan.catalogTable().isDefined()) {
-      out.put("table", ((org.apache.spark.sql.catalyst.catalog.CatalogTable) plan.catalogTable().get()).identifier().unquotedString());
-    } else {
-      scala.collection.Iterator paths = files.location().rootPaths().iterator();
-      out.put("table", paths.hasNext() ? paths.next().toString() : "files");
-    }
+    out.put("table", names.of(plan));
+    out.put("path", ScanNames.folder(files.location()));
     List partitions = new ArrayList();
     for (int i = 0; i < files.partitionSchema().fields().length; i++) partitions.add(files.partitionSchema().fields()[i].name());
     out.put("partitionColumns", partitions);

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.DataSourceUtils$;
 import org.apache.spark.sql.execution.datasources.FileFormat;
@@ -55,13 +56,13 @@ public class PlanWriter {
   }
 
   /** Returns the build side that was read as number `id`, edited. */
-  public LogicalPlan writeBuild(int id) {
+  public LogicalPlan writeBuild(int id) throws Exception {
     at = id;
     return rebuild();
   }
 
   /** Returns the whole plan, edited. */
-  public LogicalPlan write() {
+  public LogicalPlan write() throws Exception {
     if (late != null) {
       // builds that are still to run must read what this plan depends on
       new PinnedFiles(context, null).listAll(context.plan);
@@ -73,7 +74,7 @@ public class PlanWriter {
   }
 
   /** Nodes were numbered in pre-order, so walking in pre-order counts them again. */
-  private LogicalPlan rebuild() {
+  private LogicalPlan rebuild() throws Exception {
     int id = at++;
     LogicalPlan plan = context.node(id);
     JsonNode build = builds == null ? null : Json.field(builds, String.valueOf(id));
@@ -83,7 +84,7 @@ public class PlanWriter {
       return kept(plan, collected);
     }
     JsonNode scan = scans == null ? null : Json.field(scans, String.valueOf(id));
-    if (scan != null) return narrowed(plan, scan);
+    if (scan != null) return narrowed(id, plan, scan);
     List children = new ArrayList();
     boolean changed = false;
     scala.collection.Iterator each = plan.children().iterator();
@@ -101,7 +102,7 @@ public class PlanWriter {
   }
 
   /** The rows of a build side in its place. */
-  private LogicalPlan kept(LogicalPlan plan, Build collected) {
+  private LogicalPlan kept(LogicalPlan plan, Build collected) throws Exception {
     LocalRelation rows = new LocalRelation(plan.output(), Seqs.of(collected.rows), false, scala.Option.empty());
     if (snapshot == null) return rows;
     Object key = plan.canonicalized();
@@ -110,7 +111,8 @@ public class PlanWriter {
       shared = new KeptRows(context.session, snapshot, collected.rows, plan);
       keptRows.put(key, shared);
     }
-    return RowsOf.rdd(context.session, plan.output(), shared, rows.stats());
+    return SparkVersion.logicalRdd(plan.output(), shared, new UnknownPartitioning(0), Seqs.of(new ArrayList()), context.session,
+        scala.Option.apply(rows.stats()));
   }
 
   private static int count(LogicalPlan plan) {
@@ -120,7 +122,7 @@ public class PlanWriter {
     return total;
   }
 
-  private LogicalPlan narrowed(LogicalPlan plan, JsonNode edit) {
+  private LogicalPlan narrowed(int id, LogicalPlan plan, JsonNode edit) {
     JsonNode keep = Json.field(edit, "keep");
     JsonNode late = Json.field(edit, "late");
     JsonNode filters = Json.field(edit, "filters");
@@ -138,7 +140,7 @@ public class PlanWriter {
       test = and(test, LateTest.on(column(plan, Json.field(filter, "column").asLong()), row));
     }
     boolean files = (keep != null && !keep.isNull()) || late != null || !conditions.isEmpty();
-    LogicalPlan result = files ? onlyFiles((LogicalRelation) plan, edit, conditions) : new PinnedFiles(context, snapshot).pin(plan);
+    LogicalPlan result = files ? onlyFiles(id, (LogicalRelation) plan, edit, conditions) : new PinnedFiles(context, snapshot).pin(plan);
     return test == null ? result : new Filter(test, result);
   }
 
@@ -163,7 +165,7 @@ public class PlanWriter {
     throw new IllegalArgumentException("no column #" + id + " in " + plan.nodeName());
   }
 
-  private LogicalRelation onlyFiles(LogicalRelation plan, JsonNode edit, List conditions) {
+  private LogicalRelation onlyFiles(int id, LogicalRelation plan, JsonNode edit, List conditions) {
     HadoopFsRelation files = KnownFiles.of(plan);
     FileListing listing = context.listing(files);
     JsonNode keep = Json.field(edit, "keep");
@@ -179,7 +181,7 @@ public class PlanWriter {
       session = context.even.of(session, whole);
     }
     FileFormat format = files.fileFormat();
-    if (late != null) format = new GatedParquet(ranges, conditions, snapshot, context.late, gateFilters(plan, files, late), context.lateCounts);
+    if (late != null) format = new GatedParquet(ranges, conditions, snapshot, context.late, gateFilters(plan, files, late), context.lateCounts, id);
     else if (!ranges.isEmpty() || !conditions.isEmpty()) format = new PrunedParquet(ranges, conditions, snapshot);
     return PinnedFiles.over(plan, new PrunedFileIndex(listing, kept, bytes, snapshot), format, session);
   }

@@ -79,7 +79,8 @@ public class QueryContext {
   public synchronized void expectLate(JsonNode told) {
     if (late != null) return;
     int filters = Json.field(told, "filters").asInt();
-    late = new LateSource(Json.field(told, "query").asText(), Json.field(told, "url").asText(), Json.field(told, "token").asText(), filters, snapshot());
+    late = new LateSource(Json.field(told, "query").asText(), Json.field(told, "url").asText(), Json.field(told, "token").asText(), filters,
+        Json.field(told, "maxWaitMs").asInt(), snapshot());
     lateCounts = new LateCounts(filters);
     session.sparkContext().register(lateCounts, "headgate late filters");
   }
@@ -115,8 +116,15 @@ public class QueryContext {
     return Math.max(0.0d, 1.0d - running / (double) Math.max(1, session.sparkContext().defaultParallelism()));
   }
 
-  /** What the late filters did so far. */
-  public List lateCounts() { return lateCounts == null ? new ArrayList() : (List) lateCounts.value(); }
+  /** What the late filters did so far, as JSON: see `LateCounts.value` and `LateUnread.tell`. */
+  public String tellLate() throws Exception {
+    Map told = lateCounts == null ? new HashMap() : lateCounts.unread().tell();
+    told.put("counts", lateCounts == null ? new ArrayList() : lateCounts.value());
+    return new com.fasterxml.jackson.databind.ObjectMapper().writeValueAsString(told);
+  }
+
+  /** Lets go of what was counted file by file. */
+  public void forgetUnread() { if (lateCounts != null) lateCounts.unread().clear(); }
 
   /** The last bytes of files, read through Spark's file systems several at a time; null where one cannot be read. */
   public List readTails(List paths, List sizes, List counts) throws Exception {

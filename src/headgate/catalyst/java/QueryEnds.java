@@ -13,30 +13,31 @@ public class QueryEnds implements QueryExecutionListener {
   private static final int MOST = 10000;
   private final List ended = new ArrayList();
 
-  public void onSuccess(String function, QueryExecution execution, long nanoseconds) { note(execution); }
-  public void onFailure(String function, QueryExecution execution, Exception failure) { note(execution); }
+  public void onSuccess(String function, QueryExecution execution, long nanoseconds) { note(execution, "FINISHED"); }
+  public void onFailure(String function, QueryExecution execution, Exception failure) { note(execution, "FAILED"); }
 
-  private void note(QueryExecution execution) {
+  private void note(QueryExecution execution, String state) {
     try {
-      find(execution.optimizedPlan());
+      find(execution.optimizedPlan(), state);
     } catch (Throwable unplanned) {
       return;
     }
   }
 
-  private void find(LogicalPlan plan) {
+  private void find(LogicalPlan plan, String state) {
     if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
       Object format = ((HadoopFsRelation) ((LogicalRelation) plan).relation()).fileFormat();
-      if (format instanceof GatedParquet) add(((GatedParquet) format).query());
+      if (format instanceof GatedParquet) add(((GatedParquet) format).query() + " " + state);
     }
     scala.collection.Iterator each = plan.children().iterator();
-    while (each.hasNext()) find((LogicalPlan) each.next());
+    while (each.hasNext()) find((LogicalPlan) each.next(), state);
     List inside = Subqueries.of(plan);
-    for (int i = 0; i < inside.size(); i++) find((LogicalPlan) inside.get(i));
+    for (int i = 0; i < inside.size(); i++) find((LogicalPlan) inside.get(i), state);
   }
 
   private synchronized void add(String query) { if (ended.size() < MOST && !ended.contains(query)) ended.add(query); }
 
+  /** Queries and their ends: "id FINISHED" or "id FAILED". */
   public synchronized List take() {
     List taken = new ArrayList(ended);
     ended.clear();

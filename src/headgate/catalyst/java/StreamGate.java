@@ -13,8 +13,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The gate of streaming queries: narrows each micro-batch inside the JVM, and remembers what it did. */
 public class StreamGate {
@@ -23,8 +21,6 @@ public class StreamGate {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int QUERIES = 64;
   private static final int BATCHES = 100;
-  private static final Logger LOG = LoggerFactory.getLogger("headgate");
-  private static volatile long failures = 0L;
   private static final LinkedHashMap QUERY_LOGS = new LinkedHashMap();
 
   /** What is remembered of one query: numbers and text, no plan and nothing that leads to one. */
@@ -37,7 +33,7 @@ public class StreamGate {
   }
 
   /** The micro-batch without its late rows, or the plan itself where this thread plans no micro-batch. */
-  public static LogicalPlan narrow(SparkSession session, LogicalPlan plan) throws Exception {
+  public static LogicalPlan narrow(SparkSession session, LogicalPlan plan, Failures failures) throws Exception {
     MicroBatch batch = MicroBatch.running(session);
     if (batch == null || !batch.isOn("enabled") || isNarrowed(plan)) return plan;
     BatchRecord record = new BatchRecord(batch, hintsAtLateFiles(batch.queryId));
@@ -47,7 +43,7 @@ public class StreamGate {
     } catch (Exception failure) {
       record.failure = failure.toString();
       record.sources.clear();
-      if (failures++ == 0L) LOG.warn("Headgate left a micro-batch unfiltered (later failures are only counted)", failure);
+      failures.note("a micro-batch", failure);
     }
     record.end();
     if (PLANNED.put(batch.execution, Boolean.TRUE) == null) remember(batch.queryId, record);
@@ -63,8 +59,6 @@ public class StreamGate {
     while (each.hasNext()) if (isNarrowed((LogicalPlan) each.next())) return true;
     return false;
   }
-
-  public static long failures() { return failures; }
 
   /** Whether the latest batch of a query had late files. */
   private static boolean hintsAtLateFiles(String queryId) {
