@@ -37,12 +37,15 @@ class Travelled:
     plan: Any
     root: Node
     report: QueryReport
+    query: Query
     late: LateFilters | None = None
 
     def told(self) -> QueryReport:
-        """Return the report, with what late filters have done by now."""
+        """Return the report, with what late filters have done by now and whether the filters were used at all."""
         if self.late is not None:
             self.late.report(self.report)
+        if outdated := self.query.outdated():
+            self.report.note = f"It ran unfiltered: {outdated}"
         return self.report
 
 
@@ -64,15 +67,17 @@ class Traveller:
         journey = Journey(plan, scans, settings, broadcast_bytes=broadcast)
         late = None if settings.strategy == "never" else self._collect(query, journey, settings, patient)
         if query.was_cancelled:
-            return Travelled(None, root, journey.report())
+            return Travelled(None, root, journey.report(), query)
         edits = journey.edits()
         edits = edits if late is None else late.filters.edits(edits)
         rewritten = query.write(msgspec.json.encode(edits).decode()) if edits else None
         report = journey.report()
         report.plan_ms = (time.perf_counter() - started) * 1000 - report.build_ms
-        if late is not None:
+        if late is None:
+            query.release()
+        else:
             late.start()
-        return Travelled(rewritten, root, report, late.filters if late is not None else None)
+        return Travelled(rewritten, root, report, query, late.filters if late is not None else None)
 
     def unfiltered_report(self, query: Query) -> QueryReport:
         """Return the report of a query that never left the JVM."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -24,13 +24,14 @@ MOMENTS: dict[str, tuple[type, str, bool]] = {
 
 @contextmanager
 def once_at(moment: str, act: Callable[[], None]) -> Iterator[list[str]]:
-    """Have something done in another thread, once, at a moment of the next query; the query goes on when it is done.
+    """Have something done in another thread, once, at a moment of the next query; the query goes on when it is done, and so does the test.
 
     The list that is handed out is empty until then.
     """
     owner, name, comes_first = MOMENTS[moment]
     original: Any = getattr(owner, name)
     done: list[str] = []
+    over = Event()
 
     def act_once() -> None:
         if not done:
@@ -38,7 +39,7 @@ def once_at(moment: str, act: Callable[[], None]) -> Iterator[list[str]]:
             thread = Thread(target=act)
             thread.start()
             thread.join(120.0)
-            assert not thread.is_alive()
+            over.set()
 
     def hooked(self: Any, *arguments: Any) -> Any:
         if comes_first:
@@ -51,6 +52,8 @@ def once_at(moment: str, act: Callable[[], None]) -> Iterator[list[str]]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(owner, name, hooked)
         yield done
+    # late filters are built beside the query, which may have ended before
+    assert not done or over.wait(120.0)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -352,3 +353,22 @@ def test_builds_are_submitted_before_the_query(spark: SparkSession, star: Path) 
 def listed(sequence: Any) -> list[Any]:
     """Return the items of a Scala sequence."""
     return [sequence.apply(i) for i in range(sequence.size())]
+
+
+def test_a_plan_that_never_runs_is_forgotten(spark: SparkSession, star: Path, come_first: None) -> None:
+    """The filters of a plan that was made and thrown away are held no longer than the plan is."""
+    with enabled(spark, max_wait="0s", non_blocking=True) as gate:
+        frame = spark.sql(QUERY)
+        frame._jdf.queryExecution().executedPlan()
+        registry = gate._started_coordinator().registry
+        (query,) = [story["query"] for story in registry.stories() if story["state"] == "RUNNING"]
+        gate._end_queries()
+        assert registry.find(query) is not None
+        del frame
+        for _ in range(50):
+            gc.collect()
+            spark._jvm.System.gc()  # type: ignore[union-attr]
+            gate._end_queries()
+            if registry.find(query) is None:
+                break
+        assert registry.find(query) is None

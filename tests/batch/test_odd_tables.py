@@ -151,8 +151,9 @@ def test_a_format_that_extends_parquet(
         ran = compare(spark, lambda: spark.sql(query), **WAYS[way])
         assert len(ran.rows) == (2 if role == "probe" else 1)
         with enabled(spark, **WAYS[way]):
-            formats = [scan.fileFormat().getClass().getName() for scan in scans(spark.sql(query))]
-    assert role == "build" or SWAPPED in formats
+            odd = [scan for scan in scans(spark.sql(query)) if "/t" in scan.location().rootPaths().mkString()]
+    # where its rows were kept it is not read again
+    assert role == "build" or {scan.fileFormat().getClass().getName() for scan in odd} <= {SWAPPED}
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -33,7 +33,7 @@ def test_a_query_is_narrowed_once(spark: SparkSession, pair: Path) -> None:
 
 @pytest.mark.parametrize("threshold", ["-1", "10m"], ids=["shuffled", "broadcast"])
 def test_a_plan_that_carries_its_filters_is_left_alone(spark: SparkSession, pair: Path, threshold: str) -> None:
-    """A narrowed plan that is optimized once more, by whatever way, is not narrowed again; its rows stay as they were."""
+    """A narrowed plan that is optimized once more is not narrowed again; its rows stay as they were."""
     expected = rows_of(spark.sql(QUERY))
     with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold), enabled(spark) as gate:
         narrowed = optimized(spark.sql(QUERY))

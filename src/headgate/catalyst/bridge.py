@@ -60,6 +60,10 @@ class Query:
         """Wait for a tap no more."""
         self._context.forgetTap(filter)
 
+    def outdated(self) -> str:
+        """Say why the written plan ran as if it had no filters, or nothing: its tables may have changed by then."""
+        return str(self._context.outdated() or "")
+
     def release(self) -> None:
         """Let go of the plan and of what was collected for it."""
         self._context.release()

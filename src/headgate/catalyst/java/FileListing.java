@@ -3,9 +3,11 @@ package headgate;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -31,6 +33,7 @@ public class FileListing {
   private final StructField[] columns;
   private final List statuses = new ArrayList();
   private final List stamps = new ArrayList();
+  private Set known;
 
   public FileListing(HadoopFsRelation relation) {
     index = relation.location();
@@ -85,6 +88,12 @@ public class FileListing {
       if (!stamps.get(i).equals(FileStamp.of((FileStatus) statuses.get(i)))) return false;
     }
     return true;
+  }
+
+  /** Whether a file was listed at planning. */
+  public synchronized boolean knows(String path) {
+    if (known == null) known = new HashSet(paths);
+    return known.contains(path);
   }
 
   public byte[] toJson() throws Exception {

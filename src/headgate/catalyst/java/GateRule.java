@@ -58,7 +58,7 @@ public class GateRule extends Rule {
 
   /** A plan with its filters, or itself where there are none; only a cancellation by the user gets through. */
   LogicalPlan narrowed(LogicalPlan plan) {
-    QueryContext context = new QueryContext(session, plan, taps, even);
+    QueryContext context = new QueryContext(session, plan, taps, even, ends);
     LogicalPlan result = plan;
     try {
       Object rewritten = rewrite.apply(context);
@@ -123,5 +123,5 @@ public class GateRule extends Rule {
   public LogicalPlan lastSeen() { return (LogicalPlan) held(lastSeen); }
   public long seen() { return seen; }
   public java.util.List failures() { return failures.texts(); }
-  public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps, even); }
+  public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps, even, ends); }
 }

@@ -44,8 +44,12 @@ public class LateSource implements java.io.Serializable {
     this.maxWaitMs = source.maxWaitMs;
   }
 
-  /** The state of this process. */
+  /** What the driver knows, whether or not the query may use it; null on executors. */
+  LateState held() { return state; }
+
+  /** The state of this process. On the driver, too, tests are evaluated: those of partitions, when files are listed. */
   public LateState state() {
+    if (snapshot != null && !snapshot.holds()) return new LateState(query);
     LateState found = state;
     if (found == null) {
       found = outdated ? new LateState(query) : LateStates.joined(this);
@@ -59,7 +63,7 @@ public class LateSource implements java.io.Serializable {
   public Object writeReplace() {
     if (snapshot == null) return this;
     boolean current = snapshot.holds();
-    return new LateSource(this, current ? state().snapshot() : new HashMap(), !current);
+    return new LateSource(this, current ? state.snapshot() : new HashMap(), !current);
   }
 
   public boolean equals(Object other) { return other instanceof LateSource && ((LateSource) other).query.equals(query); }

@@ -149,7 +149,8 @@ public class PlanWriter {
   /** The test as long as the tables are what they were; then the reader is also told of it, as Spark would tell it. */
   private Expression whileCurrent(LogicalPlan plan, Attribute column, Expression test, List conditions) {
     HadoopFsRelation files = KnownFiles.of(plan);
-    if (!files.partitionSchema().getFieldIndex(column.name()).isDefined()) {
+    // the reader finds the column of a condition by its name
+    if (!files.partitionSchema().getFieldIndex(column.name()).isDefined() && !KnownFiles.isByFieldId(files)) {
       scala.Option pushed = DataSourceStrategy$.MODULE$.translateFilter(test, DataSourceUtils$.MODULE$.supportNestedPredicatePushdown(files));
       if (pushed.isDefined()) conditions.add(pushed.get());
     }

@@ -45,8 +45,13 @@ public class PrunedFileIndex implements FileIndex {
 
   public Seq listFiles(Seq partitionFilters, Seq dataFilters) {
     if (snapshot != null && !snapshot.holds()) return all.listFiles(partitionFilters, dataFilters);
-    Expression[] tests = new Expression[partitionFilters.size()];
-    for (int i = 0; i < tests.length; i++) tests[i] = bound((Expression) partitionFilters.apply(i));
+    Expression[] tests;
+    try {
+      tests = bound(partitionFilters);
+    } catch (RuntimeException unknown) {
+      // a condition that only the other index understands; a file that it lists by now and planning did not know is kept
+      return surviving(all.listFiles(partitionFilters, dataFilters));
+    }
     FilePruningRunner byMetadata = new FilePruningRunner(dataFilters);
     List found = new ArrayList();
     for (int d = 0; d < listing.directories.size(); d++) {
@@ -54,6 +59,16 @@ public class PrunedFileIndex implements FileIndex {
       if (!passes(tests, directory)) continue;
       PartitionDirectory surviving = surviving(directory);
       if (surviving != null) found.add(byMetadata.prune(surviving));
+    }
+    return Seqs.of(found);
+  }
+
+  private Seq surviving(Seq listed) {
+    List found = new ArrayList();
+    scala.collection.Iterator each = listed.iterator();
+    while (each.hasNext()) {
+      PartitionDirectory surviving = surviving((PartitionDirectory) each.next());
+      if (surviving != null) found.add(surviving);
     }
     return Seqs.of(found);
   }
@@ -69,9 +84,16 @@ public class PrunedFileIndex implements FileIndex {
     scala.collection.Iterator each = directory.files().iterator();
     while (each.hasNext()) {
       FileStatusWithMetadata file = (FileStatusWithMetadata) each.next();
-      if (kept.contains(file.getPath().toString())) files.add(file);
+      String path = file.getPath().toString();
+      if (kept.contains(path) || !listing.knows(path)) files.add(file);
     }
     return files.isEmpty() ? null : new PartitionDirectory(directory.values(), Seqs.of(files));
+  }
+
+  private Expression[] bound(Seq conditions) {
+    Expression[] tests = new Expression[conditions.size()];
+    for (int i = 0; i < tests.length; i++) tests[i] = bound((Expression) conditions.apply(i));
+    return tests;
   }
 
   /** A condition on partition columns, ready to be evaluated over the values of a partition. */

@@ -39,7 +39,8 @@ public class PrunedParquet extends ParquetFileFormat {
   }
 
   public boolean equals(Object other) {
-    if (!(other instanceof PrunedParquet) || ((PrunedParquet) other).ranges.size() != ranges.size()) return false;
+    // a gated scan may read less than one that is only pruned
+    if (other == null || other.getClass() != getClass() || ((PrunedParquet) other).ranges.size() != ranges.size()) return false;
     if (((PrunedParquet) other).snapshot != snapshot || !((PrunedParquet) other).conditions.equals(conditions)) return false;
     java.util.Iterator each = ranges.keySet().iterator();
     while (each.hasNext()) {

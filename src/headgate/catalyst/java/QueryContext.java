@@ -25,11 +25,13 @@ public class QueryContext {
   public volatile Throwable cancelled;
   public final Taps taps;
   public final EvenTasks even;
+  private final QueryEnds ends;
   public final Map tapped = new HashMap();
   public LateSource late;
   public LateCounts lateCounts;
 
-  public QueryContext(SparkSession session, LogicalPlan plan, Taps taps, EvenTasks even) {
+  public QueryContext(SparkSession session, LogicalPlan plan, Taps taps, EvenTasks even, QueryEnds ends) {
+    this.ends = ends;
     this.session = session;
     this.taps = taps;
     this.even = even;
@@ -81,6 +83,7 @@ public class QueryContext {
     int filters = Json.field(told, "filters").asInt();
     late = new LateSource(Json.field(told, "query").asText(), Json.field(told, "url").asText(), Json.field(told, "token").asText(), filters,
         Json.field(told, "maxWaitMs").asInt(), snapshot());
+    ends.watch(late.query, late.held());
     lateCounts = new LateCounts(filters);
     session.sparkContext().register(lateCounts, "headgate late filters");
   }
