@@ -1,8 +1,8 @@
 """Plant known soundness bugs one at a time into a scratch copy of the repository, and see that the tests catch each.
 
-    python tools/mutation_check.py                 every bug
-    python tools/mutation_check.py --fast          those that tests without Spark should catch
-    python tools/mutation_check.py --only NULL     those with a word in their name
+    python tools/mutation_check.py                     every bug
+    python tools/mutation_check.py --fast              those that tests without Spark should catch
+    python tools/mutation_check.py --only "NULL|NaN"   those whose names a pattern finds
 
 The tests are run once without a bug, and must pass: a test that fails anyway catches nothing. The exit code is 0 when
 each bug was caught.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -77,9 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Plant each bug; say which were caught and by what."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fast", action="store_true", help="leave out bugs that only tests with Spark can catch")
-    parser.add_argument("--only", default="", help="plant only bugs with this word in their name")
+    parser.add_argument("--only", default="", help="plant only bugs whose names this pattern finds")
     chosen = parser.parse_args(arguments)
-    mutations = [m for m in MUTATIONS if chosen.only in m.name and not (chosen.fast and m.needs_spark)]
+    mutations = [m for m in MUTATIONS if re.search(chosen.only, m.name) and not (chosen.fast and m.needs_spark)]
     if wrong := check_texts(mutations):
         print("\n".join(wrong))
         return 2
