@@ -73,3 +73,19 @@ def test_equal_columns_with_nulls(spark: SparkSession, star: Path) -> None:
     build = "(select f.sparse, f.n, d.grp from fact f join dim d on f.sparse = d.id where d.grp < 9)"
     for op in ("=", "<=>"):
         compared(spark, f"select l.l_line, b.grp from lineitem l join {build} b on l.l_line {op} b.sparse")
+
+
+def test_null_is_let_through_where_it_matches(spark: SparkSession, star: Path) -> None:
+    """The build side holds a NULL: rows without a value are joined by `<=>`, and the row test keeps them."""
+    build = "(select sparse x, grp from fact join dim on fact.k = dim.id where fact.k in (70, 119, 581))"
+    report, plan = compared(spark, f"select fact.k, d.grp from fact join {build} d on fact.sparse <=> d.x")
+    assert filter_on(report, "sparse").applied_to == ["fact"]
+    assert any("Filter" in line and "isnull(sparse" in line for line in plan.splitlines()), plan
+
+
+def test_the_ends_of_a_range_are_inside(spark: SparkSession, star: Path) -> None:
+    """Too many texts for a list are a range from the smallest to the largest, and both of them match."""
+    query = "select fact.k, grp from fact join (select * from dim where id between 210 and 490) d on fact.s = d.name"
+    report, plan = compared(spark, query, max_distinct_values=0)
+    assert filter_on(report, "s").kind == "ranges"
+    assert any("Filter" in line and "<= k0490" in line for line in plan.splitlines()), plan

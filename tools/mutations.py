@@ -1,0 +1,352 @@
+"""Known soundness bugs, each as a text to replace in one file and the tests that should fail then.
+
+A text must stand in its file exactly once. Tests without Spark come first: they are fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One bug: its name, where it is planted, what is written in place of what, and who should notice."""
+
+    name: str
+    file: str
+    text: str
+    replacement: str
+    tests: tuple[str, ...]
+    needs_spark: bool = False
+
+
+ADD, TRACE = "plan/rules/add_dynamic_filters.py", "plan/rules/trace_to_scans.py"
+UNSUPPORTED, JAVA = "plan/rules/remove_unsupported_filters.py", "catalyst/java"
+LEFT_SIDES = 'FILTERS_LEFT = frozenset({"INNER", "CROSS", "LEFT SEMI", "RIGHT OUTER"})'
+SURVIVORS = ("tests/prune/test_survivors.py", "tests/prune/test_scan.py", "tests/prune/test_scan_laws.py")
+DOMAINS = ("tests/domain/test_domain.py", "tests/domain/test_laws.py")
+MERGER = ("tests/filters/test_merger.py",)
+COLLECTING = ("tests/collect/test_collecting.py",)
+CUT_OFFS = ("tests/stream/test_pushdown.py::test_each_operator_has_its_own_cut_off",)
+REFUSALS = ("tests/stream/test_refusals.py::test_nothing_is_cut_where_a_late_row_may_matter",)
+LATE = tuple(
+    f"tests/batch/test_late_filters.py::{test}"
+    for test in ("test_rows_are_tested_before_a_shuffle", "test_cascades_go_on_beside_the_query")
+)
+ROWS = ("tests/batch/test_row_filters.py",)
+
+
+def _plan(name: str, file: str, text: str, replacement: str) -> Mutation:
+    tests = ("tests/plan", *(("tests/domain/test_coerce.py",) if file.startswith("domain") else ()))
+    return Mutation(name, file, text, replacement, tests)
+
+
+PLAN = (
+    _plan("outer join: the other side is filtered", ADD, LEFT_SIDES, LEFT_SIDES.replace("RIGHT OUTER", "LEFT OUTER")),
+    _plan("anti join: the wrong side is filtered", ADD, LEFT_SIDES, LEFT_SIDES.replace("RIGHT OUTER", "LEFT ANTI")),
+    _plan("full outer join is filtered", ADD, LEFT_SIDES, LEFT_SIDES.replace("RIGHT OUTER", "FULL OUTER")),
+    _plan("a comparison is not turned round", ADD, '"<=>": "<=>", "<": ">",', '"<=>": "<=>", "<": "<",'),
+    _plan(
+        "a filter passes a LIMIT",
+        TRACE,
+        'raise _Stopped("below a LIMIT: which rows it keeps must not change")',
+        "return _trace(node.children[0], column, compared, shuffles, reasons)",
+    ),
+    _plan(
+        "a filter passes the side that is filled with NULLs",
+        TRACE,
+        '_PASS_RIGHT = frozenset({"INNER", "CROSS", "RIGHT OUTER"})',
+        '_PASS_RIGHT = frozenset({"INNER", "CROSS", "RIGHT OUTER", "LEFT OUTER"})',
+    ),
+    _plan(
+        "a filter on an aggregate passes the grouping",
+        TRACE,
+        "if isinstance(node, Aggregate) and plain not in {key.column for key in node.keys}:",
+        "if isinstance(node, Aggregate) and not node.keys:",
+    ),
+    _plan(
+        "a filter passes a window by any column",
+        TRACE,
+        "if column not in {key.column for key in node.keys}:",
+        "if not node.keys:",
+    ),
+    _plan(
+        "only the last of several casts is looked at",
+        "plan/casts.py",
+        "for after in steps:",
+        "for after in steps[-1:]:",
+    ),
+    _plan(
+        "bigint is taken to fit into double",
+        "domain/coerce.py",
+        "return stored in (FLOAT, TINYINT, SMALLINT, INT)",
+        "return stored in (FLOAT, TINYINT, SMALLINT, INT, BIGINT)",
+    ),
+    _plan("a random build side is used", UNSUPPORTED, "if not node.deterministic:", "if node.streaming:"),
+    _plan("JDBC is taken to be stable", UNSUPPORTED, '"cached", "checkpoint"})', '"cached", "checkpoint", "jdbc"})'),
+    _plan(
+        "a build with a LIMIT is run twice",
+        UNSUPPORTED,
+        "build_once_only=_runs_differently_twice(build)",
+        "build_once_only=False",
+    ),
+)
+
+
+def _fast(name: str, file: str, text: str, replacement: str, tests: tuple[str, ...]) -> Mutation:
+    return Mutation(name, file, text, replacement, tests)
+
+
+VALUES = (
+    _fast("NULL is lost in a union", "domain/domain.py", "self.null_allowed or other.null_allowed)", "False)", DOMAINS),
+    _fast(
+        "NULL is lost in a union of many",
+        "domain/domain.py",
+        "any(d.null_allowed for d in domains)",
+        "all(d.null_allowed for d in domains)",
+        (*DOMAINS, *MERGER),
+    ),
+    _fast(
+        "union is taken for intersection",
+        "domain/algebra.py",
+        "from_intervals(a.kind, a.intervals().union(b.intervals()))",
+        "from_intervals(a.kind, a.intervals().intersect(b.intervals()))",
+        DOMAINS,
+    ),
+    _fast(
+        "ranges that overlap are joined too short",
+        "domain/intervals.py",
+        "reach = np.maximum.accumulate(highs)",
+        "reach = highs",
+        ("tests/domain/test_intervals.py", *DOMAINS),
+    ),
+    _fast(
+        "a bloom forgets the span of what it is united with",
+        "domain/algebra.py",
+        "held = bloom.held.union(span(members).intervals())",
+        "held = bloom.held",
+        ("tests/domain/test_bloom.py", *DOMAINS),
+    ),
+    _fast(
+        "NULL is lost in a cheaper form",
+        "domain/limits.py",
+        "return Domain(values, domain.null_allowed)",
+        "return Domain(values)",
+        ("tests/domain/test_limits.py",),
+    ),
+    _fast(
+        "less than: the smallest build value is taken for the largest",
+        "domain/comparison.py",
+        "up_to(span.kind, span.highs[0],",
+        "up_to(span.kind, span.lows[0],",
+        ("tests/domain/test_comparison.py",),
+    ),
+    _fast(
+        "null-safe equality drops NULL",
+        "domain/comparison.py",
+        'domain.with_null(op == "<=>")',
+        "domain.with_null(False)",
+        ("tests/domain/test_comparison.py",),
+    ),
+    _fast(
+        "NaN is lost where a column is float",
+        "domain/coerce.py",
+        "narrow[(narrow == floats) | np.isnan(floats)]",
+        "narrow[narrow == floats]",
+        ("tests/domain/test_coerce.py",),
+    ),
+    _fast(
+        "the end of a range is rounded too far",
+        "domain/coerce.py",
+        "min(high // step, stored.high)",
+        "min(high // step - 1, stored.high)",
+        ("tests/domain/test_coerce.py",),
+    ),
+    _fast(
+        "a refused column leaves what came before it",
+        "domain/builder.py",
+        "            self._gave_up = True\n            raise",
+        "            raise",
+        ("tests/domain/test_builder.py",),
+    ),
+    _fast(
+        "a cut-off text maximum is taken for a value",
+        "domain/statistics.py",
+        "if statistics.max_truncated and high is not None:",
+        "if False:",
+        ("tests/domain/test_statistics.py", "tests/domain/test_domain.py"),
+    ),
+)
+
+PRUNING = (
+    _fast("NaN is pruned by a range", "prune/survivors.py", "if not domain.holds_nan():", "if True:", SURVIVORS),
+    _fast(
+        "a cut-off maximum ends where it is cut",
+        "prune/survivors.py",
+        "widened[i] = end_of_prefix(highs[i])",
+        "widened[i] = highs[i]",
+        SURVIVORS,
+    ),
+    _fast(
+        "an unknown number of NULLs is none",
+        "prune/survivors.py",
+        "keep |= bounds.nulls != 0",
+        "keep |= bounds.nulls > 0",
+        SURVIVORS,
+    ),
+    _fast(
+        "unknown counts are equal, so all rows are NULL",
+        "prune/survivors.py",
+        "keep = (bounds.rows < 0) | (bounds.nulls != bounds.rows)",
+        "keep = bounds.nulls != bounds.rows",
+        SURVIVORS,
+    ),
+    _fast(
+        "statistics that contradict themselves are believed",
+        "prune/survivors.py",
+        "known = (low_known | high_known) & ~_crossed(lows, highs, open_ended)",
+        "known = low_known | high_known",
+        SURVIVORS,
+    ),
+    _fast(
+        "a NULL partition has a value",
+        "prune/scan.py",
+        "nulls = [1 if value is None else 0 for value in values]",
+        "nulls = [0 for value in values]",
+        SURVIVORS,
+    ),
+    _fast(
+        "dates of the old calendar are believed",
+        "tables/parquet.py",
+        "if kind in _OLDEST and not _recent(low, _OLDEST[kind]):",
+        "if kind in _OLDEST and low is None:",
+        ("tests/tables/test_parquet.py",),
+    ),
+    _fast(
+        "the last row group of a file is cut off",
+        "tables/parquet.py",
+        "ends = [*starts[1:], file.size] if starts else []",
+        "ends = [*starts[1:], starts[-1] + 1] if starts else []",
+        ("tests/tables/test_parquet.py", *SURVIVORS),
+    ),
+)
+
+FILTERS = (
+    _fast(
+        "published before all partitions have reported",
+        "filters/merger.py",
+        "len(self._reported) >= self._expected",
+        "len(self._reported) >= self._expected - 1",
+        MERGER,
+    ),
+    _fast(
+        "partitions are intersected",
+        "filters/merger.py",
+        "merged = within_limits(column_wise_union(parts), self._limits)",
+        "merged = within_limits(parts[0] & parts[-1] if parts else column_wise_union(parts), self._limits)",
+        MERGER,
+    ),
+    _fast(
+        "an empty report stands for the whole build side",
+        "filters/merger.py",
+        "self._open = self._open or self._parts[-1].is_all",
+        "self._open = self._open or self._parts[-1].is_all or self._parts[-1].is_none",
+        MERGER,
+    ),
+    _fast(
+        "a partition that allows everything is left out",
+        "domain/tuples.py",
+        "filled = [part._domains for part in parts if part._domains is not None]",
+        "filled = [part._domains for part in parts if part._domains]",
+        (*MERGER, "tests/domain/test_tuples.py"),
+    ),
+    _fast(
+        "a column that one partition leaves open is taken from the others",
+        "domain/tuples.py",
+        "union_all([part[c] for part in filled]) for c in filled[0] if c in shared",
+        "union_all([part[c] for part in filled if c in part]) for c in filled[0]",
+        (*MERGER, "tests/domain/test_tuples.py"),
+    ),
+    _fast(
+        "a published filter is widened",
+        "filters/dynamic_filter.py",
+        "narrowed = state.domain & domain",
+        "narrowed = domain",
+        ("tests/filters/test_dynamic_filter.py",),
+    ),
+)
+
+
+def _java(name: str, file: str, text: str, replacement: str, tests: tuple[str, ...]) -> Mutation:
+    return Mutation(name, f"{JAVA}/{file}.java", text, replacement, tests, needs_spark=True)
+
+
+IN_JAVA = (
+    _java(
+        "a task does not tell of its NULLs",
+        "KeyCollector",
+        "if (row.isNullAt(ordinal)) seenNull = true;",
+        "if (row.isNullAt(ordinal)) return;",
+        COLLECTING,
+    ),
+    _java(
+        "numbers below zero are read the wrong way round",
+        "KeyCollector",
+        "return bits >= 0L ? bits : (bits ^ Long.MAX_VALUE) + 1L;",
+        "return bits;",
+        COLLECTING,
+    ),
+    _java(
+        "the range of texts ends too early",
+        "KeyCollector",
+        "value.compareTo(highText) > 0",
+        "value.compareTo(highText) < 0",
+        COLLECTING,
+    ),
+    _java("a late range ends one too early", "LateDomain", "value <= highs[at]", "value < highs[at]", LATE),
+    _java("a row group that touches a late range is closed", "LateDomain", "highs[at] < low", "highs[at] <= low", LATE),
+    _java(
+        "the row test drops NULL",
+        "Predicates",
+        "withNull ? new Or(new IsNull(column), test) : test",
+        "test",
+        ROWS,
+    ),
+    _java(
+        "the row test leaves out the end of a range",
+        "Predicates",
+        "new LessThanOrEqual(column",
+        "new LessThan(column",
+        ROWS,
+    ),
+    _java(
+        "a row just above the watermark is late",
+        "EventOrder",
+        "if (isLate(bound, watermark, watermark)) return Long.valueOf(watermark);",
+        "if (isLate(bound, watermark, watermark)) return Long.valueOf(watermark + 1L);",
+        CUT_OFFS,
+    ),
+    _java(
+        "the first row of an open window is late",
+        "EventOrder",
+        "return Long.valueOf(late);",
+        "return Long.valueOf(open);",
+        CUT_OFFS,
+    ),
+    _java(
+        "windows are cut where they begin",
+        "StatefulOperators",
+        "new GetStructField(time, 1, scala.Option.empty())",
+        "new GetStructField(time, 0, scala.Option.empty())",
+        CUT_OFFS,
+    ),
+    _java(
+        "complete output is taken to drop late rows",
+        "StatefulOperators",
+        '"Complete".equals(batch',
+        '"Incomplete".equals(batch',
+        REFUSALS,
+    ),
+)
+
+MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *IN_JAVA)
