@@ -61,6 +61,10 @@ bench-late: $(READY) ## measure the coordinator and filters that arrive late aga
 	@coordinator=0; $(BIN)/python -m bench.coordinator || coordinator=$$?; \
 	  $(WITH_JAVA) $(BIN)/python -m bench.late $(ARGS) && exit $$coordinator
 
+.PHONY: mutation
+mutation: $(READY) ## plant known soundness bugs one at a time and see that the tests catch each
+	@$(WITH_JAVA) $(BIN)/python tools/mutation_check.py $(ARGS)
+
 .PHONY: clean
 clean: ## remove caches and build results (keeps .venv and .bench)
 	@rm -rf build dist artifacts spark-warehouse metastore_db derby.log .coverage

@@ -5,35 +5,15 @@ A text must stand in its file exactly once. Tests without Spark come first: they
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """One bug: its name, where it is planted, what is written in place of what, and who should notice."""
-
-    name: str
-    file: str
-    text: str
-    replacement: str
-    tests: tuple[str, ...]
-    needs_spark: bool = False
-
+from java_mutations import JAVA_MUTATIONS
+from mutation import Mutation
 
 ADD, TRACE = "plan/rules/add_dynamic_filters.py", "plan/rules/trace_to_scans.py"
-UNSUPPORTED, JAVA = "plan/rules/remove_unsupported_filters.py", "catalyst/java"
+UNSUPPORTED = "plan/rules/remove_unsupported_filters.py"
 LEFT_SIDES = 'FILTERS_LEFT = frozenset({"INNER", "CROSS", "LEFT SEMI", "RIGHT OUTER"})'
 SURVIVORS = ("tests/prune/test_survivors.py", "tests/prune/test_scan.py", "tests/prune/test_scan_laws.py")
 DOMAINS = ("tests/domain/test_domain.py", "tests/domain/test_laws.py")
 MERGER = ("tests/filters/test_merger.py",)
-COLLECTING = ("tests/collect/test_collecting.py",)
-CUT_OFFS = ("tests/stream/test_pushdown.py::test_each_operator_has_its_own_cut_off",)
-REFUSALS = ("tests/stream/test_refusals.py::test_nothing_is_cut_where_a_late_row_may_matter",)
-LATE = tuple(
-    f"tests/batch/test_late_filters.py::{test}"
-    for test in ("test_rows_are_tested_before_a_shuffle", "test_cascades_go_on_beside_the_query")
-)
-ROWS = ("tests/batch/test_row_filters.py",)
 
 
 def _plan(name: str, file: str, text: str, replacement: str) -> Mutation:
@@ -276,77 +256,4 @@ FILTERS = (
     ),
 )
 
-
-def _java(name: str, file: str, text: str, replacement: str, tests: tuple[str, ...]) -> Mutation:
-    return Mutation(name, f"{JAVA}/{file}.java", text, replacement, tests, needs_spark=True)
-
-
-IN_JAVA = (
-    _java(
-        "a task does not tell of its NULLs",
-        "KeyCollector",
-        "if (row.isNullAt(ordinal)) seenNull = true;",
-        "if (row.isNullAt(ordinal)) return;",
-        COLLECTING,
-    ),
-    _java(
-        "numbers below zero are read the wrong way round",
-        "KeyCollector",
-        "return bits >= 0L ? bits : (bits ^ Long.MAX_VALUE) + 1L;",
-        "return bits;",
-        COLLECTING,
-    ),
-    _java(
-        "the range of texts ends too early",
-        "KeyCollector",
-        "value.compareTo(highText) > 0",
-        "value.compareTo(highText) < 0",
-        COLLECTING,
-    ),
-    _java("a late range ends one too early", "LateDomain", "value <= highs[at]", "value < highs[at]", LATE),
-    _java("a row group that touches a late range is closed", "LateDomain", "highs[at] < low", "highs[at] <= low", LATE),
-    _java(
-        "the row test drops NULL",
-        "Predicates",
-        "withNull ? new Or(new IsNull(column), test) : test",
-        "test",
-        ROWS,
-    ),
-    _java(
-        "the row test leaves out the end of a range",
-        "Predicates",
-        "new LessThanOrEqual(column",
-        "new LessThan(column",
-        ROWS,
-    ),
-    _java(
-        "a row just above the watermark is late",
-        "EventOrder",
-        "if (isLate(bound, watermark, watermark)) return Long.valueOf(watermark);",
-        "if (isLate(bound, watermark, watermark)) return Long.valueOf(watermark + 1L);",
-        CUT_OFFS,
-    ),
-    _java(
-        "the first row of an open window is late",
-        "EventOrder",
-        "return Long.valueOf(late);",
-        "return Long.valueOf(open);",
-        CUT_OFFS,
-    ),
-    _java(
-        "windows are cut where they begin",
-        "StatefulOperators",
-        "new GetStructField(time, 1, scala.Option.empty())",
-        "new GetStructField(time, 0, scala.Option.empty())",
-        CUT_OFFS,
-    ),
-    _java(
-        "complete output is taken to drop late rows",
-        "StatefulOperators",
-        '"Complete".equals(batch',
-        '"Incomplete".equals(batch',
-        REFUSALS,
-    ),
-)
-
-MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *IN_JAVA)
+MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *JAVA_MUTATIONS)

@@ -1,0 +1,201 @@
+"""Known soundness bugs in the Java classes; the tests that catch them start Spark."""
+
+from __future__ import annotations
+
+from mutation import Mutation
+
+JAVA = "catalyst/java"
+COLLECTING = ("tests/collect/test_collecting.py",)
+CUT_OFFS = ("tests/stream/test_pushdown.py::test_each_operator_has_its_own_cut_off",)
+REFUSALS = ("tests/stream/test_refusals.py::test_nothing_is_cut_where_a_late_row_may_matter",)
+LATE = tuple(
+    f"tests/batch/test_late_filters.py::{test}"
+    for test in ("test_rows_are_tested_before_a_shuffle", "test_cascades_go_on_beside_the_query")
+)
+ROWS = ("tests/batch/test_row_filters.py",)
+
+
+def _java(name: str, file: str, text: str, replacement: str, tests: tuple[str, ...]) -> Mutation:
+    return Mutation(name, f"{JAVA}/{file}.java", text, replacement, tests, needs_spark=True)
+
+
+IN_JAVA = (
+    _java(
+        "a task does not tell of its NULLs",
+        "KeyCollector",
+        "if (row.isNullAt(ordinal)) seenNull = true;",
+        "if (row.isNullAt(ordinal)) return;",
+        COLLECTING,
+    ),
+    _java(
+        "numbers below zero are read the wrong way round",
+        "KeyCollector",
+        "return bits >= 0L ? bits : (bits ^ Long.MAX_VALUE) + 1L;",
+        "return bits;",
+        COLLECTING,
+    ),
+    _java(
+        "the range of texts ends too early",
+        "KeyCollector",
+        "value.compareTo(highText) > 0",
+        "value.compareTo(highText) < 0",
+        COLLECTING,
+    ),
+    _java("a late range ends one too early", "LateDomain", "value <= highs[at]", "value < highs[at]", LATE),
+    _java("a row group that touches a late range is closed", "LateDomain", "highs[at] < low", "highs[at] <= low", LATE),
+    _java(
+        "the row test drops NULL",
+        "Predicates",
+        "withNull ? new Or(new IsNull(column), test) : test",
+        "test",
+        ROWS,
+    ),
+    _java(
+        "the row test leaves out the end of a range",
+        "Predicates",
+        "new LessThanOrEqual(column",
+        "new LessThan(column",
+        ROWS,
+    ),
+    _java(
+        "a row just above the watermark is late",
+        "EventOrder",
+        "if (isLate(bound, watermark, watermark)) return Long.valueOf(watermark);",
+        "if (isLate(bound, watermark, watermark)) return Long.valueOf(watermark + 1L);",
+        CUT_OFFS,
+    ),
+    _java(
+        "the first row of an open window is late",
+        "EventOrder",
+        "return Long.valueOf(late);",
+        "return Long.valueOf(open);",
+        CUT_OFFS,
+    ),
+    _java(
+        "windows are cut where they begin",
+        "StatefulOperators",
+        "new GetStructField(time, 1, scala.Option.empty())",
+        "new GetStructField(time, 0, scala.Option.empty())",
+        CUT_OFFS,
+    ),
+    _java(
+        "complete output is taken to drop late rows",
+        "StatefulOperators",
+        '"Complete".equals(batch',
+        '"Incomplete".equals(batch',
+        REFUSALS,
+    ),
+)
+
+PLANNED = "tests/batch/test_snapshots.py::test_a_plan_made_before_a_change"
+ODD = "tests/batch/test_odd_tables.py"
+
+SNAPSHOTS = (
+    _java(
+        "a change of a table is not seen",
+        "Snapshot",
+        "holds = Boolean.valueOf(changed == null);",
+        "holds = Boolean.TRUE;",
+        (f"{PLANNED}[catalog-rows not kept-dim grows]",),
+    ),
+    _java(
+        "rows are kept although their table has changed",
+        "KeptRows",
+        "if (!snapshot.holds()) {",
+        "if (false) {",
+        (f"{PLANNED}[catalog-rows kept-dim grows]",),
+    ),
+    _java(
+        "the row test goes on after a change",
+        "SnapshotTest",
+        "new SnapshotTest(!snapshot.holds())",
+        "new SnapshotTest(false)",
+        (f"{PLANNED}[catalog-rows not kept-dim grows]",),
+    ),
+    _java(
+        "files stay left out after a change",
+        "PrunedFileIndex",
+        "if (snapshot != null && !snapshot.holds()) return",
+        "if (false) return",
+        (f"{PLANNED}[catalog-rows not kept-fact grows]",),
+    ),
+    _java(
+        "late filters arrive after a change",
+        "LateSource",
+        "boolean current = snapshot.holds();",
+        "boolean current = true;",
+        (f"{PLANNED}[catalog-late-dim grows]",),
+    ),
+    _java(
+        "a gate stays closed after a change",
+        "LateSource",
+        "if (snapshot != null && !snapshot.holds()) return new LateState(query);",
+        "",
+        (f"{PLANNED}[partitioned-late-dim grows]",),
+    ),
+    _java(
+        "a file rewritten in place counts as the same",
+        "FileStamp",
+        'return found.get("ino") + ":" +',
+        'return "" +',
+        ("tests/batch/test_snapshots_of_frames.py::test_a_file_rewritten_with_the_same_size_and_time",),
+    ),
+    _java(
+        "a subclass of the format is taken for it",
+        "KnownFiles",
+        "files.fileFormat().getClass() == ParquetFileFormat.class",
+        "files.fileFormat() instanceof ParquetFileFormat",
+        (f"{ODD}::test_a_format_that_extends_parquet",),
+    ),
+    _java(
+        "an index of another kind is taken for a list of files",
+        "KnownFiles",
+        "return type == InMemoryFileIndex.class || ",
+        "return true || type == InMemoryFileIndex.class || ",
+        (f"{ODD}::test_an_index_that_nobody_knows",),
+    ),
+    _java(
+        "columns found by id are pruned by name",
+        "KnownFiles",
+        "&& ParquetUtils.hasFieldIds(files.dataSchema());",
+        "&& !ParquetUtils.hasFieldIds(files.dataSchema());",
+        (f"{ODD}::test_swapped_field_ids",),
+    ),
+    _java(
+        "a gate takes a field of a struct for a column",
+        "GateFilter",
+        "if (path.length != 1 || !(byCase ? path[0].equals(column) : path[0].equalsIgnoreCase(column))) continue;",
+        "if (!chunk.getPath().toDotString().equalsIgnoreCase(column)) continue;",
+        (f"{ODD}::test_a_dotted_column_beside_a_struct",),
+    ),
+    _java(
+        "a gate does not tell names apart by their case",
+        "GateFilter",
+        "(byCase ? path[0].equals(column) : path[0].equalsIgnoreCase(column))",
+        "(path[0].equalsIgnoreCase(column))",
+        (f"{ODD}::test_a_file_with_another_case",),
+    ),
+    _java(
+        "an error that speaks of cancelling ends the query",
+        "BuildRun",
+        'if (at instanceof SparkThrowable && "SPARK_JOB_CANCELLED".equals(((SparkThrowable) at).getCondition())) return true;',
+        'if (String.valueOf(at.getMessage()).contains("cancelled")) return true;',
+        (f"{ODD}::test_an_error_that_speaks_of_cancelling",),
+    ),
+    _java(
+        "a cache that may differ counts as stable",
+        "Stability",
+        "return cached.cacheBuilder().isCachedColumnBuffersLoaded() && isStable(cached.cacheBuilder().logicalPlan());",
+        "return true;",
+        ("tests/batch/test_snapshots_under_writers.py::test_a_cache_that_is_evicted_after_the_build",),
+    ),
+    _java(
+        "a subquery that may change counts as stable",
+        "Stability",
+        "if (!readsStable((LogicalPlan) inside.get(i))) return false;",
+        "if (false) return false;",
+        ("tests/batch/test_builds.py::test_an_unstable_subquery_in_a_build_side",),
+    ),
+)
+
+JAVA_MUTATIONS = (*IN_JAVA, *SNAPSHOTS)
