@@ -12,7 +12,10 @@ LATE = tuple(
     f"tests/batch/test_late_filters.py::{test}"
     for test in ("test_rows_are_tested_before_a_shuffle", "test_cascades_go_on_beside_the_query")
 )
-ROWS = ("tests/batch/test_row_filters.py",)
+ROWS = tuple(
+    f"tests/batch/test_row_filters.py::{test}"
+    for test in ("test_null_is_let_through_where_it_matches", "test_the_ends_of_a_range_are_inside")
+)
 
 
 def _java(name: str, file: str, text: str, replacement: str, tests: tuple[str, ...]) -> Mutation:
