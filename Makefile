@@ -61,6 +61,10 @@ bench-late: $(READY) ## measure the coordinator and filters that arrive late aga
 	@coordinator=0; $(BIN)/python -m bench.coordinator || coordinator=$$?; \
 	  $(WITH_JAVA) $(BIN)/python -m bench.late $(ARGS) && exit $$coordinator
 
+.PHONY: soak
+soak: $(READY) ## half an hour of queries and streams under writers and kills (ARGS="--minutes 2" shortens it)
+	@$(WITH_JAVA) $(BIN)/python -m bench.soak $(ARGS)
+
 .PHONY: clean
 clean: ## remove caches and build results (keeps .venv and .bench)
 	@rm -rf build dist artifacts spark-warehouse metastore_db derby.log .coverage

@@ -1,9 +1,9 @@
 """Run mixed queries and streams for a long time, and disturb them: `python -m bench.soak --minutes 30`.
 
-One driver with two executors in processes of their own. Two threads run random queries and compare each answer with what
-Spark alone gives, while a writer changes some of the tables; another runs streams with late rows and restarts. Meanwhile
-executors are killed, coordinators closed, and sessions disabled and enabled again, none of which may change a row.
-What the driver holds is measured every 15 seconds.
+One driver with two executors in processes of their own. Two threads run random queries and compare each answer with
+what Spark alone gives, while a writer changes some of the tables; another runs streams with late rows and restarts.
+Meanwhile executors are killed, coordinators closed, and sessions disabled and enabled again, none of which may change a
+row. What the driver holds is measured every 15 seconds.
 
 `--off` does the same without Headgate: what Spark itself costs. Exits with 1 when an answer differs.
 """
@@ -36,17 +36,26 @@ from bench.soak_tables import StillTables
 
 EXECUTORS = 2
 QUERY_THREADS = 2
-KILL, CLOSE, DISABLE = 120.0, 40.0, 60.0  # seconds between two disturbances of a kind, or a fifth of a short run
+KILL, CLOSE, DISABLE = 120.0, 40.0, 60.0  # seconds between two disturbances of a kind, or a third of a short run
 COME_BACK = 60.0  # seconds for an executor
-WIND_DOWN = 240.0  # seconds for all threads to end what they are about
+WIND_DOWN = 300.0  # seconds for all threads to end what they are about
+
+
+def spark_home(folder: Path) -> Path:
+    """Make a folder of links to PySpark's own: the executors of a local cluster work in the folder that Spark is in."""
+    folder.mkdir()
+    for found in Path(pyspark.__file__).parent.iterdir():
+        if found.name != "work":
+            (folder / found.name).symlink_to(found)
+    (folder / "work").mkdir()
+    return folder
 
 
 def session(home: Path) -> SparkSession:
     """Start executors and a driver that leave their files in one folder, and remember little of the past."""
     os.environ |= {
-        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_HOME": str(spark_home(home / "spark")),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_WORKER_DIR": str(home / "work"),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
@@ -94,7 +103,7 @@ class Disturber:
     def run(self, stop: threading.Event, seconds: float) -> None:
         """Disturb until told to stop; all kinds come in a run of ``seconds``."""
         every = {self._kill: KILL, self._close_coordinator: CLOSE, self._disable: DISABLE}
-        every = {what: min(interval, seconds / 5) for what, interval in every.items()}
+        every = {what: min(interval, seconds / 3) for what, interval in every.items()}
         due = {what: time.monotonic() + interval for what, interval in every.items()}
         while not stop.is_set():
             what = min(due, key=lambda kind: due[kind])
@@ -148,6 +157,18 @@ def registered(thread: QueryThread | StreamThread) -> int:
     gate = thread.gate
     coordinator = None if gate is None else gate._coordinator
     return 0 if coordinator is None else len(coordinator.registry._queries)
+
+
+def still_registered(threads: Sequence[QueryThread | StreamThread]) -> int:
+    """Return how many queries are registered although all have ended, when the gates have looked."""
+
+    def is_none() -> bool:
+        for thread in threads:
+            if thread.gate is not None:
+                thread.gate._end_queries()
+        return not any(map(registered, threads))
+
+    return 0 if until(is_none, 20.0) else sum(map(registered, threads))
 
 
 def executors(spark: SparkSession) -> list[int]:
@@ -209,7 +230,7 @@ class Crew:
 
 def soak(home: Path, seconds: float, enabled: bool) -> int:
     """Run everything for so long, print the table, and return 1 when an answer differs or a thread failed."""
-    for name in ("tmp", "local", "work", "tables", "streams"):
+    for name in ("tmp", "local", "tables", "streams"):
         (home / name).mkdir()
     spark, tally, steps = session(home), Tally(), Steps()
     still = StillTables(home / "tables")
@@ -219,8 +240,14 @@ def soak(home: Path, seconds: float, enabled: bool) -> int:
             for number in range(QUERY_THREADS)
         ]
         threads = [*readers, StreamThread(spark, home / "streams", tally, steps)]
-        folders = {"driver's temporary files": home / "tmp", "local files": home / "local", "executors": home / "work"}
+        folders = {
+            "driver's temporary files": home / "tmp",
+            "local files": home / "local",
+            "executors' folders": home / "spark" / "work",
+        }
         meters = Meters(spark, lambda: sum(map(registered, threads)), folders)
+        for reader in readers:
+            reader.warm_up()
         crew, began = Crew(tally), time.monotonic()
         for thread in threads:
             crew.start(thread.name, thread.run, enabled)
@@ -228,7 +255,7 @@ def soak(home: Path, seconds: float, enabled: bool) -> int:
         crew.start("meters", meters.run)
         time.sleep(seconds)
         crew.stop()
-    meters.measure()
+    tally.add("queries registered after the end", still_registered(threads))
     for thread in threads:
         thread.forget_gate()
         headgate.disable(thread.gated)

@@ -94,7 +94,7 @@ class Meters:
             self._samples.setdefault(name, []).append(figure)
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """Return a line for each meter: medians of the first and the last quarter, growth of the whole and of the end."""
+        """Return a line for each meter: medians of the first and the last quarter, growth of all and of the end."""
         return [(name, *self._row(figures)) for name, figures in self._samples.items()]
 
     def _row(self, figures: list[float]) -> tuple[str, str, str, str]:
@@ -121,7 +121,7 @@ def _status(pid: int, name: str) -> float:
 
 
 def _open_files(pid: int) -> float:
-    return float(len(os.listdir(f"/proc/{pid}/fd")))
+    return float(sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir()))
 
 
 def _bytes_in(folder: Path) -> int:
@@ -145,6 +145,7 @@ COUNTED = (
     "queries with an applied filter",
     "queries with a late filter",
     "writes",
+    "writes that failed after a kill",
     "streams run",
     "differing streams",
     "restarts of streams",
@@ -155,6 +156,7 @@ COUNTED = (
     "coordinators closed",
     "coordinators closed under a query",
     "sessions disabled",
+    "queries registered after the end",
     "threads that failed or did not end",
 )
 

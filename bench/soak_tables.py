@@ -1,9 +1,9 @@
 """The tables and queries of the soak: some tables stay as they are, others are written to while they are read.
 
-still   a fact table (k, v, w) sorted by k with one key in fifty NULL, and a dimension (id, flag, grp); each is there as a
-        table of the catalog and as a folder read by its path
-live    the same in small, for one thread of queries; whatever is written to it is one file, so that a table has no state
-        between the one before a write and the one after it, except where it is overwritten
+still   a fact table (k, v, w) sorted by k with one key in fifty NULL, and a dimension (id, flag, grp); each is there as
+        a table of the catalog and as a folder read by its path
+live    the same in small, for one thread of queries; whatever is written to it is one file, so that a table has no
+        state between the one before a write and the one after it, except where it is overwritten
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ QUERIES = {
     "self": f"""select a.k, b.w, count(*) from {{fact}} a join {{fact}} b on a.k = b.k
   join {_SOME} d on a.k = d.id group by a.k, b.w""",
     "subquery": f"select k, v from {{fact}} where k in (select id from {_SOME}) and v >= 0",
-    "distinct": f"select f.w, count(*), sum(f.v) from {{fact}} f join (select distinct id from {_SOME}) d on f.k = d.id "
-    "group by f.w",
+    "distinct": f"""select f.w, count(*), sum(f.v) from {{fact}} f
+  join (select distinct id from {_SOME}) d on f.k = d.id group by f.w""",
     "two filters": f"""select f.k, d.id, e.flag from {{fact}} f join {_SOME} d on f.k = d.id
   join (select id w, min(flag) flag from {{dim}} group by id) e on f.w = e.w""",
 }
@@ -120,17 +120,19 @@ class LiveTables:
         folder = self._folders[table]
         files = sorted(folder.glob("*.parquet"))
         crowded = len(files) > MOST_FILES
-        if kind == "overwrite" or (crowded and kind != "append"):
-            self._overwrite(table, files, random)
-        elif kind == "append" and self.layout == "catalog":
-            self._insert("into", table, _rows(table, random))
-        else:
-            if kind in ("rewrite", "delete") and files:
-                random.choice(files).unlink()
-            if kind != "delete":
-                write_file(folder, table, _rows(table, random), 7)
-        for session in self._readers:
-            session.sql(f"refresh table {self._names[table]}")
+        try:
+            if kind == "overwrite" or (crowded and kind != "append"):
+                self._overwrite(table, files, random)
+            elif kind == "append" and self.layout == "catalog":
+                self._insert("into", table, _rows(table, random))
+            else:
+                if kind in ("rewrite", "delete") and files:
+                    random.choice(files).unlink()
+                if kind != "delete":
+                    write_file(folder, table, _rows(table, random), 7)
+        finally:
+            for session in self._readers:
+                session.sql(f"refresh table {self._names[table]}")
 
     def is_crowded(self, table: str) -> bool:
         """Whether it is time to overwrite a table."""
