@@ -65,6 +65,7 @@ def session(home: Path) -> SparkSession:
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={home / 'tmp'}",
         "spark.executor.memory": "1g",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # they do not live long
         "spark.local.dir": str(home / "local"),
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.deploy.maxExecutorRetries": "-1",

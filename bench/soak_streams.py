@@ -21,7 +21,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming import StreamingQuery
 
 import headgate
-from bench.soak_load import Steps
+from bench.soak_load import Steps, codegen
 from bench.soak_meters import Tally
 
 FILES, ROWS, FILES_PER_BATCH = 10, 200, 2
@@ -103,6 +103,9 @@ class StreamThread:
         home = self._home / f"stream-{seed}"
         write_input(home / "source", seed)
         self._steps.note(self.name, f"{program}, seed {seed}")
+        for key, text in codegen(self._random).items():
+            self.gated.conf.set(key, text)
+            self._plain.conf.set(key, text)
         self._finish(self._plain, program, home, "off", restarts=0, enabled=False)
         told = self._finish(self.gated, program, home, "on", restarts=self._random.choice((0, 1, 2)), enabled=enabled)
         expected, found = (self._output(home / name) for name in ("off", "on"))

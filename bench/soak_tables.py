@@ -21,9 +21,9 @@ from pyspark.sql import SparkSession
 COLUMNS = {"fact": ("k", "v", "w"), "dim": ("id", "flag", "grp")}
 LAYOUTS = ("catalog", "path")
 GROUPS = 4  # values of `grp`, one of which a query asks for
-STILL_FILES, STILL_ROWS = 24, 4_000
-LIVE_FILES, LIVE_ROWS = 8, 50
-MOST_FILES = 16  # a live table with more of them is overwritten
+STILL_FILES, STILL_ROWS = 16, 4_000
+LIVE_FILES, LIVE_ROWS = 5, 50
+MOST_FILES = 8  # a live table with more of them is overwritten
 
 _SOME = "(select * from {dim} where flag = 1 and grp = {group})"
 QUERIES = {
