@@ -1,0 +1,167 @@
+"""The streams of the soak: with late rows and restarts, each compared with one without Headgate and restarts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.streaming import StreamingQuery
+
+import headgate
+from bench.soak_load import Steps, codegen
+from bench.soak_meters import Tally
+
+FILES, ROWS, FILES_PER_BATCH = 10, 200, 2
+SECOND = 1_000_000
+START = 1_709_294_400 * SECOND
+_PATIENCE = 240.0  # seconds for one stream
+
+
+def _counted(stream: DataFrame) -> DataFrame:
+    counts = stream.groupBy(sf.window("ts", "20 seconds"), "k").agg(sf.count("*").alias("n"), sf.sum("v").alias("v"))
+    return counts.select(sf.col("window.start").alias("at"), "k", "n", "v")
+
+
+def _deduplicated(stream: DataFrame) -> DataFrame:
+    return stream.dropDuplicates(["k", "ts"]).select("k", "ts")
+
+
+PROGRAMS: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "windowed count": _counted,
+    "dropDuplicates": _deduplicated,
+    "dropDuplicates, then windowed count": lambda stream: _counted(stream.dropDuplicates(["k", "ts", "v"])),
+}
+
+
+def write_input(folder: Path, seed: int) -> None:
+    """Write files: time moves on, a third of the rows is late, two files are late as a whole, some have no time."""
+    folder.mkdir(parents=True)
+    draw = np.random.default_rng(seed)
+    for number in range(FILES):
+        now = START + number * 60 * SECOND
+        late = draw.random(ROWS) < (1.0 if number in (5, 8) else 0.33)
+        old = draw.integers(START - 600 * SECOND, START + max(1, (number - 3) * 60) * SECOND, ROWS)
+        times = np.where(late, old, now + draw.integers(0, 60, ROWS) * SECOND)  # whole seconds: some are duplicates
+        columns = {
+            "k": draw.integers(0, 4, ROWS).astype(np.int32),
+            "v": draw.integers(0, 100, ROWS).astype(np.int32),
+            "ts": pa.array(times, pa.timestamp("us", "UTC"), mask=draw.random(ROWS) < 0.02),
+        }
+        path = folder / f"{number:04}.parquet"
+        pq.write_table(pa.table(columns), path, row_group_size=50)
+        os.utime(path, (1_000_000 + number, 1_000_000 + number))  # Spark takes the oldest file first
+
+
+class StreamThread:
+    """One stream after the other, in a session with Headgate and in one without."""
+
+    name = "streams"
+
+    def __init__(self, spark: SparkSession, home: Path, tally: Tally, steps: Steps) -> None:
+        self.gated, self._plain = spark.newSession(), spark.newSession()
+        self._home, self._tally, self._steps, self._random = home, tally, steps, Random("streams")
+        self.gate: headgate.Gate | None = None
+        for session in (self.gated, self._plain):
+            session.conf.set("spark.sql.shuffle.partitions", "1")
+            session.conf.set("spark.sql.session.timeZone", "UTC")
+
+    def run(self, stop: Event, enabled: bool) -> None:
+        """Run streams until told to stop; not ``enabled``, Headgate is never there."""
+        seed = 0
+        while not stop.is_set():
+            seed += 1
+            self._pair(seed, enabled)
+
+    def forget_gate(self) -> None:
+        """Count the failures of a gate that is not used any more."""
+        if self.gate is not None:
+            self._tally.fail(self.gate.report().failures)
+            self.gate = None
+
+    def _enable(self) -> None:
+        gate = headgate.enable(self.gated)
+        if gate is not self.gate:
+            self.forget_gate()
+            self.gate = gate
+
+    def _pair(self, seed: int, enabled: bool) -> None:
+        """Run one program twice over the same files, and compare what was written."""
+        program = self._random.choice(list(PROGRAMS))
+        home = self._home / f"stream-{seed}"
+        write_input(home / "source", seed)
+        self._steps.note(self.name, f"{program}, seed {seed}")
+        for key, text in codegen(self._random).items():
+            self.gated.conf.set(key, text)
+            self._plain.conf.set(key, text)
+        self._finish(self._plain, program, home, "off", restarts=0, enabled=False)
+        told = self._finish(self.gated, program, home, "on", restarts=self._random.choice((0, 1, 2)), enabled=enabled)
+        expected, found = (self._output(home / name) for name in ("off", "on"))
+        self._tally.add("streams run")
+        if enabled:
+            report = headgate.streaming_report(told)
+            self._tally.add("late rows left unread in streams", report.late_rows)
+            self._tally.fail([f"stream: {report.last_failure}"] * report.failures)
+        if expected != found or not expected:
+            lost, added = expected - found, found - expected
+            story = f"{program}, seed {seed}: expected {expected.total()} rows, lost {lost}, too many {added}"
+            report = headgate.streaming_report(told) if enabled else "Headgate is not enabled"
+            self._tally.differ("differing streams", f"{story}\nthe steps before:\n{self._steps}\n{report}")
+        else:
+            shutil.rmtree(home, ignore_errors=True)
+
+    def _finish(
+        self, session: SparkSession, program: str, home: Path, name: str, *, restarts: int, enabled: bool
+    ) -> str:
+        """Run a program to its end, stopping it so many times on the way; return the id of its query."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            if enabled:
+                self._enable()
+            query = self._start(session, program, home, name)
+            if restarts > 0 and not self._ends(query, 1.0 + 5.0 * self._random.random()):
+                query.stop()
+                restarts -= 1
+                self._note_restart(name, "stopped")
+                continue
+            if self._ends(query, max(1.0, end - time.monotonic())):
+                return str(query.id)
+            if query.isActive:
+                query.stop()
+                raise TimeoutError(f"the stream {program!r} did not end in {_PATIENCE:.0f} s")
+
+    def _start(self, session: SparkSession, program: str, home: Path, name: str) -> StreamingQuery:
+        stream = session.readStream.schema("k int, v int, ts timestamp").option("maxFilesPerTrigger", FILES_PER_BATCH)
+        frame = PROGRAMS[program](stream.parquet(str(home / "source")).withWatermark("ts", "30 seconds"))
+        writer = frame.writeStream.format("parquet").option("path", str(home / name / "out"))
+        return writer.option("checkpointLocation", str(home / name / "state")).trigger(availableNow=True).start()
+
+    def _ends(self, query: StreamingQuery, seconds: float) -> bool:
+        """Wait for the end of a query; one that died with an executor has not ended, and is started again."""
+        began = time.monotonic()
+        try:
+            return bool(query.awaitTermination(seconds))
+        except StreamingQueryException as error:
+            if self._steps.last_kill < began - _PATIENCE:
+                raise
+            self._note_restart(str(query.id), f"failed: {str(error)[:200]}")
+            return False
+
+    def _note_restart(self, who: str, why: str) -> None:
+        self._tally.add("restarts of streams")
+        self._steps.note(self.name, f"{who} {why}, started again")
+
+    def _output(self, home: Path) -> Counter[Any]:
+        return Counter(map(tuple, self._plain.read.parquet(str(home / "out")).collect()))
