@@ -64,6 +64,7 @@ bench-late: $(READY) ## measure the coordinator and filters that arrive late aga
 .PHONY: mutation
 mutation: $(READY) ## plant known soundness bugs one at a time and see that the tests catch each
 	@$(WITH_JAVA) $(BIN)/python tools/mutation_check.py $(ARGS)
+
 .PHONY: soak
 soak: $(READY) ## half an hour of queries and streams under writers and kills (ARGS="--minutes 2" shortens it)
 	@$(WITH_JAVA) $(BIN)/python -m bench.soak $(ARGS)
