@@ -1,7 +1,8 @@
-"""A file format and a file index that extend Spark's own and mean something else, compiled with Spark's compiler.
+"""Java classes for tests, compiled with Spark's compiler: formats and indexes that mean something else, a slow function.
 
 `SwappedParquet` finds column k under the name v and v under k, and i and l likewise, as formats with a column mapping do.
-`OtherIndex` is an index that lists as the one behind it does, and is nobody's business.
+`OtherIndex` is an index that lists as the one behind it does, and is nobody's business. `Held` is a function that says that it
+runs, by making a file, and returns when another file is there.
 """
 
 from __future__ import annotations
@@ -38,6 +39,28 @@ public class SwappedParquet extends ParquetFileFormat {
       fields[i] = new StructField(name, field.dataType(), field.nullable(), field.metadata());
     }
     return new StructType(fields);
+  }
+}
+""",
+    "Held": """
+package stand_in;
+
+import java.io.File;
+import org.apache.spark.sql.api.java.UDF1;
+
+public class Held implements UDF1, java.io.Serializable {
+  private final String started;
+  private final String go;
+
+  public Held(String started, String go) {
+    this.started = started;
+    this.go = go;
+  }
+
+  public Object call(Object value) throws Exception {
+    new File(started).createNewFile();
+    while (!new File(go).exists()) Thread.sleep(10L);
+    return value;
   }
 }
 """,

@@ -29,6 +29,7 @@ from tests.batch.differential import (
     rows_of,
     same_rows,
     scan_of,
+    settings,
 )
 from tests.batch.test_late_filters import held_back, late_filter
 
@@ -209,8 +210,8 @@ def test_all_running_queries_share_what_the_coordinator_may_hold(
         registry = gate._coordinator.registry
         held = registry.memory
         assert held > 100
-        spark.conf.set("spark.headgate.memoryLimit", str(held + 50))
-        spark.sql(f"{query} and num >= 0")._jdf.queryExecution().optimizedPlan()
+        with settings(spark, spark_headgate_memoryLimit=str(held + 50)):
+            spark.sql(f"{query} and num >= 0")._jdf.queryExecution().optimizedPlan()
         kinds = [story["filters"][0]["kinds"] for story in registry.stories()]
         assert [set(kind.values()) for kind in kinds] == [{"set"}, {"ranges"}]
         assert registry.memory <= held + 50

@@ -63,8 +63,8 @@ def test_a_listing_of_thousands_of_files(bridge: SparkBridge, spark: SparkSessio
     assert reply.startswith("file:")
     listed = json.loads(_handed_over(reply))["files"]
     assert not Path(reply.removeprefix("file:")).exists()
-    assert {Path(path).name for _, path, _, _ in listed} == {file.name for file in tmp_path.iterdir()}
-    assert {size for _, _, size, _ in listed} == {source.stat().st_size}
+    assert {Path(path).name for _, path, _, _, _ in listed} == {file.name for file in tmp_path.iterdir()}
+    assert {size for _, _, size, _, _ in listed} == {source.stat().st_size}
     assert json.loads(query.list_files(scan))["files"] == listed
 
 

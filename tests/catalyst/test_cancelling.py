@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark import InheritableThread
@@ -14,6 +15,7 @@ from pyspark.sql import functions as sf
 
 import headgate
 from tests.batch.differential import enabled, rows_of
+from tests.batch.stand_in_formats import stand_ins
 
 DEADLINE = 60.0
 
@@ -31,17 +33,16 @@ class Held:
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._started, self._go = folder / "started", folder / "go"
-        started, go = str(self._started), str(self._go)
-
-        def wait(value):  # type: ignore[no-untyped-def]  # hints would make it an Arrow function
-            Path(started).touch()
-            while not Path(go).exists():
-                time.sleep(0.01)
-            return value
-
-        keys = spark.range(0, 20, 1, 1).select(sf.udf(wait, "int")(sf.col("id").cast("int")).alias("id"))
-        # a cache is a stable build side, and filling it runs the function
-        self.frame: DataFrame = keys.cache()
+        stand_ins(spark, folder)
+        jvm: Any = spark._jvm
+        held = jvm.Thread.currentThread().getContextClassLoader().loadClass("stand_in.Held").getConstructors()[0]
+        paths = jvm.java.util.ArrayList()
+        paths.add(str(self._started))
+        paths.add(str(self._go))
+        integer = jvm.org.apache.spark.sql.types.DataTypes.IntegerType
+        # to Spark it is deterministic, so what it makes is a stable build side
+        spark._jsparkSession.udf().register("held", held.newInstance(paths.toArray()), integer)
+        self.frame: DataFrame = spark.range(0, 20, 1, 1).selectExpr("held(cast(id as int)) id")
 
     @property
     def is_running(self) -> bool:
@@ -49,7 +50,6 @@ class Held:
 
     def let_go(self) -> None:
         self._go.touch()
-        self.frame.unpersist()
 
 
 @pytest.fixture

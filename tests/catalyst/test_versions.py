@@ -37,7 +37,8 @@ def test_a_relation_over_an_rdd_has_its_rows(bridge: SparkBridge, spark: SparkSe
         "SparkVersion", "logicalRdd", output, rows, spread, nothing, spark._jsparkSession, statistics
     )
     assert not relation.isStreaming()
-    assert [tuple(row) for row in bridge.frame_of(relation).collect()] == [(i, i * 2) for i in range(5)]
+    frame = DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, relation), spark)
+    assert [tuple(row) for row in frame.collect()] == [(i, i * 2) for i in range(5)]
 
 
 def test_an_interval_added_to_a_timestamp_is_known(bridge: SparkBridge, spark: SparkSession) -> None:

@@ -53,6 +53,7 @@ public class GateFilter implements java.io.Serializable {
     if (!comparable(chunk)) return true;
     long low = ((Number) statistics.genericGetMin()).longValue();
     long high = ((Number) statistics.genericGetMax()).longValue();
+    if (isCutOff(low) || isCutOff(high)) return true;
     if (type instanceof DateType && low < FIRST_SURE_DAY) return true;
     if (type instanceof TimestampType && low < FIRST_SURE_DAY * MICROS_OF_A_DAY) return true;
     return domain.overlaps(low, high);
@@ -71,6 +72,13 @@ public class GateFilter implements java.io.Serializable {
       found = chunk;
     }
     return found;
+  }
+
+  /** Whether a number in the file is too wide for the column: it is cut off when it is read, and becomes another one. */
+  private boolean isCutOff(long value) {
+    if (type instanceof ByteType) return value != (byte) value;
+    if (type instanceof ShortType) return value != (short) value;
+    return type instanceof IntegerType && value != (int) value;
   }
 
   /** Whether the numbers in the file are the numbers of the column: signed, days, or microseconds. */

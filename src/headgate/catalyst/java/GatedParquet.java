@@ -26,7 +26,7 @@ public class GatedParquet extends PrunedParquet {
       org.apache.spark.sql.types.StructType required, scala.collection.immutable.Seq pushed,
       scala.collection.immutable.Map options, org.apache.hadoop.conf.Configuration conf) {
     scala.Function1 reader = super.buildReaderWithPartitionValues(session, data, partition, required, pushed, options, conf);
-    if (!isCurrent()) return reader;
+    if (!isCurrent() || skipsCorrupt(options)) return reader;
     org.apache.spark.broadcast.Broadcast shared = session.sparkContext().broadcast(new SerializableConfiguration(conf),
         scala.reflect.ClassTag$.MODULE$.apply(SerializableConfiguration.class));
     return new GateReader(reader, new LateGate(source, filters, counts, shared, scan, left));

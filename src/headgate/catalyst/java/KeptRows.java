@@ -31,6 +31,13 @@ public class KeptRows extends RDD {
     this.buildSide = buildSide;
   }
 
+  /**
+   * Whether another build side would do the same: it gave the same rows, and would read the same files again.
+   *
+   * Plans alone do not tell: one may have run with fewer files, and two listings of a folder are equal to Spark.
+   */
+  boolean isSame(List otherRows, LogicalPlan other) { return KnownFiles.readSame(buildSide, other) && otherRows.equals(rows); }
+
   private synchronized RDD chosen() {
     if (chosen == null) {
       if (!snapshot.holds()) {

@@ -1,5 +1,7 @@
 package headgate;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -21,6 +23,27 @@ public class KnownFiles {
   public static HadoopFsRelation of(LogicalPlan plan) {
     if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return null;
     return (HadoopFsRelation) ((LogicalRelation) plan).relation();
+  }
+
+  /** Whether two plans are equal and read through the very same indexes: to Spark, two listings of one folder are equal. */
+  public static boolean readSame(LogicalPlan a, LogicalPlan b) {
+    if (!a.canonicalized().equals(b.canonicalized())) return false;
+    List mine = new ArrayList();
+    List theirs = new ArrayList();
+    indexes(a, mine);
+    indexes(b, theirs);
+    if (mine.size() != theirs.size()) return false;
+    for (int i = 0; i < mine.size(); i++) if (mine.get(i) != theirs.get(i)) return false;
+    return true;
+  }
+
+  private static void indexes(LogicalPlan plan, List found) {
+    HadoopFsRelation files = of(plan);
+    if (files != null) found.add(files.location());
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) indexes((LogicalPlan) each.next(), found);
+    List inside = Subqueries.of(plan);
+    for (int i = 0; i < inside.size(); i++) indexes((LogicalPlan) inside.get(i), found);
   }
 
   /** Whether an index lists a folder or a catalog table and means no more than it lists. */

@@ -1,6 +1,6 @@
 package headgate;
 
-import java.util.HashMap;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
@@ -13,7 +13,8 @@ import org.apache.spark.sql.catalyst.trees.TreePattern$;
  */
 public class NarrowedSubqueries extends Subqueries {
   private final GateRule rule;
-  private final HashMap narrowed = new HashMap();
+  private final List whole = new ArrayList();
+  private final List narrowed = new ArrayList();
 
   public NarrowedSubqueries(GateRule rule) { this.rule = rule; }
 
@@ -23,8 +24,9 @@ public class NarrowedSubqueries extends Subqueries {
     for (int i = 0; i < inside.size(); i++) {
       LogicalPlan subquery = (LogicalPlan) inside.get(i);
       prepare(subquery);
-      if (!subquery.containsPattern(TreePattern$.MODULE$.JOIN()) || narrowed.containsKey(subquery.canonicalized())) continue;
-      narrowed.put(subquery.canonicalized(), rule.narrowed(subquery));
+      if (!subquery.containsPattern(TreePattern$.MODULE$.JOIN()) || find(subquery) != null) continue;
+      whole.add(subquery);
+      narrowed.add(rule.narrowed(subquery));
     }
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) prepare((LogicalPlan) each.next());
@@ -35,7 +37,12 @@ public class NarrowedSubqueries extends Subqueries {
   /** Spark's own pruning of partitions borrows the broadcast of a join, and has to stay as it is. */
   protected LogicalPlan replace(LogicalPlan plan, boolean prunesPartitions) {
     if (prunesPartitions) return plan;
-    LogicalPlan found = (LogicalPlan) narrowed.get(plan.canonicalized());
+    LogicalPlan found = find(plan);
     return inTree(found == null ? plan : found);
+  }
+
+  private LogicalPlan find(LogicalPlan plan) {
+    for (int i = 0; i < whole.size(); i++) if (KnownFiles.readSame((LogicalPlan) whole.get(i), plan)) return (LogicalPlan) narrowed.get(i);
+    return null;
   }
 }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -36,6 +37,7 @@ public class PinnedFiles extends Subqueries {
 
   /** A leaf that reads what was listed, or the leaf itself where that is nothing to us. */
   public LogicalPlan pin(LogicalPlan leaf) {
+    if (snapshot == null && leaf instanceof InMemoryRelation) remember((InMemoryRelation) leaf);
     HadoopFsRelation files = KnownFiles.of(leaf);
     if (files == null || !KnownFiles.isKnown(files.location()) || KnownFiles.isNarrowed(files.location())) return leaf;
     if (snapshot != null && !context.isListed(files.location())) return leaf;
@@ -44,8 +46,15 @@ public class PinnedFiles extends Subqueries {
     return over((LogicalRelation) leaf, index, files.fileFormat(), files.sparkSession());
   }
 
+  /** Blocks of cached data that get lost are computed again, from files that have to be the same by then. */
+  private void remember(InMemoryRelation cached) {
+    context.readsCache(cached);
+    listAll(cached.cacheBuilder().logicalPlan());
+  }
+
   /** Lists every table of a plan, so that the snapshot speaks of all. */
   public void listAll(LogicalPlan plan) {
+    if (plan instanceof InMemoryRelation) remember((InMemoryRelation) plan);
     HadoopFsRelation files = KnownFiles.of(plan);
     if (files != null && KnownFiles.isKnown(files.location()) && !KnownFiles.isNarrowed(files.location())) context.listing(files);
     scala.collection.Iterator each = plan.children().iterator();

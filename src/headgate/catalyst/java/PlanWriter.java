@@ -19,6 +19,8 @@ import org.apache.spark.sql.execution.datasources.DataSourceUtils$;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.ByteType;
+import org.apache.spark.sql.types.ShortType;
 
 /**
  * Writes a plan, or any subtree of it, with edits made.
@@ -41,8 +43,8 @@ public class PlanWriter {
   private final JsonNode builds;
   private final JsonNode taps;
   private final JsonNode late;
-  /** By canonical build side: equal build sides stay equal, so that Spark runs what follows them once. */
-  private final HashMap keptRows = new HashMap();
+  /** Equal build sides with equal rows stay equal, so that Spark runs what follows them once. */
+  private final List keptRows = new ArrayList();
   private Snapshot snapshot;
   private int at;
 
@@ -105,11 +107,14 @@ public class PlanWriter {
   private LogicalPlan kept(LogicalPlan plan, Build collected) throws Exception {
     LocalRelation rows = new LocalRelation(plan.output(), Seqs.of(collected.rows), false, scala.Option.empty());
     if (snapshot == null) return rows;
-    Object key = plan.canonicalized();
-    KeptRows shared = (KeptRows) keptRows.get(key);
+    KeptRows shared = null;
+    for (int i = 0; i < keptRows.size() && shared == null; i++) {
+      KeptRows other = (KeptRows) keptRows.get(i);
+      if (other.isSame(collected.rows, plan)) shared = other;
+    }
     if (shared == null) {
       shared = new KeptRows(context.session, snapshot, collected.rows, plan);
-      keptRows.put(key, shared);
+      keptRows.add(shared);
     }
     return SparkVersion.logicalRdd(plan.output(), shared, new UnknownPartitioning(0), Seqs.of(new ArrayList()), context.session,
         scala.Option.apply(rows.stats()));
@@ -149,8 +154,11 @@ public class PlanWriter {
   /** The test as long as the tables are what they were; then the reader is also told of it, as Spark would tell it. */
   private Expression whileCurrent(LogicalPlan plan, Attribute column, Expression test, List conditions) {
     HadoopFsRelation files = KnownFiles.of(plan);
-    // the reader finds the column of a condition by its name
-    if (!files.partitionSchema().getFieldIndex(column.name()).isDefined() && !KnownFiles.isByFieldId(files)) {
+    // the reader finds the column of a condition by its name, and judges it by the file's own numbers: where they are wider
+    // than the column's they are cut off when they are read
+    boolean cutOff = column.dataType() instanceof ByteType || column.dataType() instanceof ShortType;
+    boolean inFolders = files.partitionSchema().getFieldIndex(column.name()).isDefined();
+    if (!inFolders && !cutOff && !KnownFiles.isByFieldId(files)) {
       scala.Option pushed = DataSourceStrategy$.MODULE$.translateFilter(test, DataSourceUtils$.MODULE$.supportNestedPredicatePushdown(files));
       if (pushed.isDefined()) conditions.add(pushed.get());
     }

@@ -22,6 +22,11 @@ public class PrunedParquet extends ParquetFileFormat {
     this.snapshot = snapshot;
   }
 
+  /** Whether Spark gives up a file where it is damaged: then what lies before and behind has to be read in turn. */
+  protected static boolean skipsCorrupt(scala.collection.immutable.Map options) {
+    return new org.apache.spark.sql.catalyst.FileSourceOptions(options).ignoreCorruptFiles();
+  }
+
   /** Whether the tables are what they were at planning; if not, the files are read as Spark alone reads them. */
   protected boolean isCurrent() { return snapshot == null || snapshot.holds(); }
 
@@ -29,7 +34,7 @@ public class PrunedParquet extends ParquetFileFormat {
       org.apache.spark.sql.types.StructType data, org.apache.spark.sql.types.StructType partition,
       org.apache.spark.sql.types.StructType required, scala.collection.immutable.Seq filters,
       scala.collection.immutable.Map options, org.apache.hadoop.conf.Configuration conf) {
-    boolean current = isCurrent();
+    boolean current = isCurrent() && !skipsCorrupt(options);
     List all = new ArrayList();
     scala.collection.Iterator each = filters.iterator();
     while (each.hasNext()) all.add(each.next());

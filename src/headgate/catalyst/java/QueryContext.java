@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Properties;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 
@@ -19,6 +20,7 @@ public class QueryContext {
   public final Properties localProperties;
   public final List nodes = new ArrayList();
   private final Map listings = new IdentityHashMap();
+  private final List caches = new ArrayList();
   private Snapshot snapshot;
   private final String[] outcome = new String[1];
   public final List builds = new ArrayList();
@@ -60,11 +62,14 @@ public class QueryContext {
     return found;
   }
 
+  /** Notes cached data that a build side reads. */
+  public synchronized void readsCache(InMemoryRelation cached) { if (!caches.contains(cached)) caches.add(cached); }
+
   public synchronized boolean isListed(FileIndex index) { return listings.containsKey(index); }
 
   /** What the plan that is written depends on: every table that was looked at. */
   public synchronized Snapshot snapshot() {
-    if (snapshot == null) snapshot = new Snapshot(listings.values().iterator(), outcome);
+    if (snapshot == null) snapshot = new Snapshot(listings.values(), caches, outcome);
     return snapshot;
   }
 
@@ -105,6 +110,7 @@ public class QueryContext {
     nodes.clear();
     synchronized (this) {
       listings.clear();
+      caches.clear();
       snapshot = null;
     }
   }

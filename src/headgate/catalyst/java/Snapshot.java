@@ -1,8 +1,9 @@
 package headgate;
 
 import java.util.ArrayList;
-import java.util.Iterator;
+import java.util.Collection;
 import java.util.List;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
  * Whether the tables of a plan are still what they were when the plan was made: asked when it is executed, answered once.
@@ -13,13 +14,14 @@ import java.util.List;
  */
 public class Snapshot {
   private List listings;
+  private List caches;
   private Boolean holds;
   private final String[] outcome;
 
   /** outcome: one place for the sentence that says why the plan ran unfiltered; it outlives the plan. */
-  public Snapshot(Iterator listings, String[] outcome) {
-    this.listings = new ArrayList();
-    while (listings.hasNext()) this.listings.add(listings.next());
+  public Snapshot(Collection listings, List caches, String[] outcome) {
+    this.listings = new ArrayList(listings);
+    this.caches = new ArrayList(caches);
     this.outcome = outcome;
   }
 
@@ -29,11 +31,16 @@ public class Snapshot {
       outcome[0] = changed;
       holds = Boolean.valueOf(changed == null);
       listings = null;
+      caches = null;
     }
     return holds.booleanValue();
   }
 
   private String changed() {
+    for (int i = 0; i < caches.size(); i++) {
+      boolean loaded = ((InMemoryRelation) caches.get(i)).cacheBuilder().isCachedColumnBuffersLoaded();
+      if (!loaded) return "cached data that a filter was learned from is gone";
+    }
     for (int i = 0; i < listings.size(); i++) {
       FileListing listing = (FileListing) listings.get(i);
       try {
