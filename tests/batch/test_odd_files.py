@@ -81,3 +81,34 @@ def test_a_cache_that_is_dropped_before_the_query_runs(spark: SparkSession, tmp_
         expected = answer("off")
         with enabled(spark):
             assert answer("on") == expected
+
+
+def test_a_partition_column_of_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    """Its values are not known to Headgate: nothing is left out by them, and nothing fails."""
+    made = spark.sql("select id v, cast(concat('p', id % 4) as binary) p from range(40)")
+    made.write.partitionBy("p").parquet(str(tmp_path / "fact"))
+    spark.sql("select cast('p1' as binary) p, 1 s").write.parquet(str(tmp_path / "dim"))
+
+    def query() -> DataFrame:
+        read = spark.read.schema("v bigint, p binary").parquet(str(tmp_path / "fact"))
+        return read.join(spark.read.parquet(str(tmp_path / "dim")), "p")
+
+    assert len(compare(spark, query).rows) == 10
+
+
+def test_many_kept_rows_travel_in_many_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    """A task must not be larger than Spark can send; what was kept of a build side is cut up."""
+    spark.range(4000).selectExpr("id k", "id v").repartitionByRange(4, "k").write.parquet(str(tmp_path / "fact"))
+    wide = spark.range(0, 4000, 2).selectExpr("id k", "repeat(string(id % 10), 6000) s").coalesce(1)
+    wide.write.parquet(str(tmp_path / "dim"))
+
+    def query() -> DataFrame:
+        read, few = (spark.read.parquet(str(tmp_path / name)) for name in ("fact", "dim"))
+        return read.join(few.hint("merge"), "k").selectExpr("k", "length(s) l")
+
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold="100MB"):
+        ran = compare(spark, query)
+    assert len(ran.rows) == 2000
+    leaves = ran.frame._jdf.queryExecution().optimizedPlan().collectLeaves()
+    kept = [leaf for i in range(leaves.size()) if (leaf := leaves.apply(i)).getClass().getSimpleName() == "LogicalRDD"]
+    assert [leaf.rdd().getNumPartitions() for leaf in kept] == [3]

@@ -7,6 +7,7 @@ that would remove nothing is not applied.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,7 +74,8 @@ def surviving_partitions(domains: Mapping[str, Domain], layout: TableLayout) -> 
         if name in domains:
             values = [partition[position] for partition in layout.partitions]
             nulls = [1 if value is None else 0 for value in values]
-            columns[name] = ColumnBounds.of(value_type(kind), values, values, nulls, [1] * len(values))
+            with suppress(InvalidFilter):  # values that were not handed over: nothing is known of the column
+                columns[name] = ColumnBounds.of(value_type(kind), values, values, nulls, [1] * len(values))
     return survivors(TupleDomain(domains), columns, len(layout.partitions))
 
 

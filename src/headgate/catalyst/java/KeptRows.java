@@ -6,6 +6,7 @@ import org.apache.spark.Partition;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution$;
@@ -17,11 +18,12 @@ import org.apache.spark.sql.execution.QueryExecution$;
  */
 public class KeptRows extends RDD {
   private static final scala.reflect.ClassTag ROWS = scala.reflect.ClassTag$.MODULE$.apply(InternalRow.class);
+  private static final long PART_BYTES = 4L << 20;
   private final transient SparkSession session;
   private final transient Snapshot snapshot;
   private transient List rows;
   private final transient LogicalPlan buildSide;
-  private transient RDD chosen;
+  private transient RDD again;
 
   public KeptRows(SparkSession session, Snapshot snapshot, List rows, LogicalPlan buildSide) {
     super(session.sparkContext(), Seqs.of(new ArrayList()), ROWS);
@@ -38,27 +40,45 @@ public class KeptRows extends RDD {
    */
   boolean isSame(List otherRows, LogicalPlan other) { return KnownFiles.readSame(buildSide, other) && otherRows.equals(rows); }
 
-  private synchronized RDD chosen() {
-    if (chosen == null) {
-      if (!snapshot.holds()) {
-        chosen = QueryExecution$.MODULE$.prepareExecutedPlan(session, buildSide).execute();
-        rows = null;
-      } else if (rows.isEmpty()) {
-        chosen = session.sparkContext().emptyRDD(ROWS);
-      } else {
-        chosen = session.sparkContext().parallelize(Seqs.of(rows), Math.min(rows.size(), session.leafNodeDefaultParallelism()), ROWS);
-      }
+  /** The build side, run again; null where its rows hold. */
+  private synchronized RDD again() {
+    if (again == null && !snapshot.holds()) {
+      again = QueryExecution$.MODULE$.prepareExecutedPlan(session, buildSide).execute();
+      rows = null;
     }
-    return chosen;
+    return again;
   }
 
   public scala.collection.immutable.Seq getDependencies() {
-    List one = new ArrayList();
-    one.add(new org.apache.spark.OneToOneDependency(chosen()));
-    return Seqs.of(one);
+    List parents = new ArrayList();
+    if (again() != null) parents.add(new org.apache.spark.OneToOneDependency(again()));
+    return Seqs.of(parents);
   }
 
-  public Partition[] getPartitions() { return chosen().partitions(); }
+  public Partition[] getPartitions() { return again() == null ? parts() : again().partitions(); }
 
-  public scala.collection.Iterator compute(Partition split, TaskContext task) { return firstParent(ROWS).iterator(split, task); }
+  /** A part for each core, as Spark has it for local rows, and more where a task would carry too much. */
+  private Partition[] parts() {
+    int each = Math.max(1, (rows.size() + session.leafNodeDefaultParallelism() - 1) / session.leafNodeDefaultParallelism());
+    List found = new ArrayList();
+    List part = new ArrayList();
+    long bytes = 0L;
+    for (int i = 0; i < rows.size(); i++) {
+      UnsafeRow row = (UnsafeRow) rows.get(i);
+      if (!part.isEmpty() && (part.size() >= each || bytes + row.getSizeInBytes() > PART_BYTES)) {
+        found.add(new KeptPart(found.size(), part));
+        part = new ArrayList();
+        bytes = 0L;
+      }
+      part.add(row);
+      bytes += row.getSizeInBytes();
+    }
+    if (!part.isEmpty()) found.add(new KeptPart(found.size(), part));
+    return (Partition[]) found.toArray(new Partition[0]);
+  }
+
+  public scala.collection.Iterator compute(Partition split, TaskContext task) {
+    if (!(split instanceof KeptPart)) return firstParent(ROWS).iterator(split, task);
+    return scala.jdk.javaapi.CollectionConverters.asScala(((KeptPart) split).rows.iterator());
+  }
 }
