@@ -104,8 +104,8 @@ SNAPSHOTS = (
     _java(
         "rows are kept although their table has changed",
         "KeptRows",
-        "if (!snapshot.holds()) {",
-        "if (false) {",
+        "if (again == null && !snapshot.holds()) {",
+        "if (again == null && false) {",
         (f"{PLANNED}[catalog-rows kept-dim grows]",),
     ),
     _java(
@@ -184,6 +184,34 @@ SNAPSHOTS = (
         'at instanceof SparkThrowable && "SPARK_JOB_CANCELLED".equals(((SparkThrowable) at).getCondition())',
         'String.valueOf(at.getMessage()).contains("cancelled")',
         (f"{ODD}::test_an_error_that_speaks_of_cancelling",),
+    ),
+    _java(
+        "equal plans are taken for equal rows",
+        "KeptRows",
+        "KnownFiles.readSame(buildSide, other) && otherRows.equals(rows)",
+        "buildSide.canonicalized().equals(other.canonicalized())",
+        ("tests/batch/test_equal_build_sides.py",),
+    ),
+    _java(
+        "numbers too wide for their column are compared as they are",
+        "GateFilter",
+        "if (isCutOff(low) || isCutOff(high)) return true;",
+        "",
+        ("tests/batch/test_odd_files.py::test_numbers_wider_than_their_column",),
+    ),
+    _java(
+        "the rest of a damaged file comes back",
+        "PrunedParquet",
+        "boolean current = isCurrent() && !skipsCorrupt(options);",
+        "boolean current = isCurrent();",
+        ("tests/batch/test_odd_files.py::test_the_rest_of_a_damaged_file",),
+    ),
+    _java(
+        "a cache that is gone counts as there",
+        "Snapshot",
+        "if (!loaded) return",
+        "if (false) return",
+        ("tests/batch/test_odd_files.py::test_a_cache_that_is_dropped_before_the_query_runs",),
     ),
     _java(
         "a cache that may differ counts as stable",
