@@ -159,7 +159,8 @@ class Stage:
         elif kind in ("delete", "rewrite") and files:
             random.choice(files).unlink()
         if kind == "evolve":
-            fresh = fresh.drop_columns([random.choice("hmsdz")]).append_column("extra", fresh["l"])
+            lost = random.choice([column for column in "hmsdz" if column != table.partition])
+            fresh = fresh.drop_columns([lost]).append_column("extra", fresh["l"])
         if kind != "delete":
             table.add(fresh, f"{100 + random.randrange(800)}", capitals=random.random() < 0.4)
         if table.in_catalog and table.partition:
