@@ -81,9 +81,9 @@ def error_kind(error: Exception) -> tuple[str, str]:
     """Return what tells one kind of error from another: its Java class and Spark's name for its condition."""
     if isinstance(error, Py4JJavaError):
         java = error.java_exception
-        while java is not None:  # a broadcast wraps what went wrong in it
+        while java is not None:  # a broadcast or a job wraps what went wrong in it
             name = str(java.getClass().getSimpleName())
-            if name.startswith("Spark"):
+            if name.startswith("Spark") and java.getCondition() is not None:
                 return name, str(java.getCondition())
             java = java.getCause()
         return str(error.java_exception.getClass().getSimpleName()), ""

@@ -25,6 +25,7 @@ from tests.batch.random_tables import SHAPES, TYPES, RandomTable, random_rows, w
 
 STORIES = {"run": 40, "plan and write": 30, "keep a frame": 12, "replace a view": 6, "write meanwhile": 12}
 WRITES = ("append", "append", "overwrite", "delete", "rewrite", "evolve", "insert")
+REMOVING = ("overwrite", "delete", "rewrite", "insert")
 WAITS = {"auto": 3, "0s": 4, "5s": 3}
 
 
@@ -257,5 +258,7 @@ def is_right(attack: Attack, expected: list[Answer], found: list[Answer]) -> boo
     that Headgate does not open.
     """
     if attack.story == "write meanwhile":
-        return found[0] in expected and found[1] == expected[1]
+        # a file that is removed between listing and reading ends any query of Spark
+        gone = isinstance(found[0], tuple) and "FILE_NOT_EXIST" in found[0][1] and attack.writes[0].kind in REMOVING
+        return (found[0] in expected or gone) and found[1] == expected[1]
     return all(a == b or isinstance(a, tuple) for a, b in zip(expected, found, strict=True))
