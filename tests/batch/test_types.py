@@ -76,7 +76,8 @@ def test_84_inequalities_of_every_type(check: Check, op: str) -> None:
     report = check(f"select f.k, d.key from fact f join (select k as key, * from fact where k = 310) d on {both}")
     scans = [scan for scan in report.scans if scan.filters]
     assert [scan.files_read for scan in scans] == [4 if op == "<" else 5]
-    assert len(scans[0].filters) == len(CLUSTERED)
+    # NaN is above every float, so those two columns narrow nothing from below
+    assert len(scans[0].filters) == len(CLUSTERED) - (0 if op == "<" else 2)
 
 
 @pytest.mark.parametrize("column", ["real", "num"])
