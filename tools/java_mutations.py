@@ -168,7 +168,7 @@ SNAPSHOTS = (
         "a gate takes a field of a struct for a column",
         "GateFilter",
         "if (path.length != 1 || !(byCase ? path[0].equals(column) : path[0].equalsIgnoreCase(column))) continue;",
-        "if (!chunk.getPath().toDotString().equalsIgnoreCase(column)) continue;",
+        "if (!chunk.getPath().toDotString().equals(column)) continue; if (true) return chunk;",
         (f"{ODD}::test_a_dotted_column_beside_a_struct",),
     ),
     _java(
