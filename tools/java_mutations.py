@@ -160,8 +160,8 @@ SNAPSHOTS = (
     _java(
         "columns found by id are pruned by name",
         "KnownFiles",
-        "&& ParquetUtils.hasFieldIds(files.dataSchema());",
-        "&& !ParquetUtils.hasFieldIds(files.dataSchema());",
+        "return ParquetUtils.hasFieldIds(files.dataSchema())",
+        "return !ParquetUtils.hasFieldIds(files.dataSchema())",
         (f"{ODD}::test_swapped_field_ids",),
     ),
     _java(

@@ -17,6 +17,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils;
  * A table format may hide deleted rows behind its index, or map columns in its format; both are subclasses of Spark's.
  */
 public class KnownFiles {
+  private static final String FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled";
   private static final String SINK_LOG = "MetadataLogFileIndex";
 
   /** The files behind a plan node, or null where it is no file relation. */
@@ -60,9 +61,9 @@ public class KnownFiles {
     return files.fileFormat().getClass() == ParquetFileFormat.class && isKnown(files.location());
   }
 
-  /** Whether Spark finds the columns of these files by field id, so that names in footers say nothing. */
+  /** Whether Spark finds the columns of these files by field id, so that names in footers say nothing; options count, too. */
   public static boolean isByFieldId(HadoopFsRelation files) {
-    return "true".equals(files.sparkSession().conf().get("spark.sql.parquet.fieldId.read.enabled", "false"))
-        && ParquetUtils.hasFieldIds(files.dataSchema());
+    return ParquetUtils.hasFieldIds(files.dataSchema())
+        && files.sparkSession().sessionState().newHadoopConfWithOptions(files.options()).getBoolean(FIELD_IDS, false);
   }
 }

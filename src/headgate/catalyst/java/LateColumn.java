@@ -1,12 +1,9 @@
 package headgate;
 
 import java.util.List;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.Type;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils$;
 
 /** Finds the event time in the schema of a Parquet file as Spark does; where that could be in doubt, not at all. */
 public class LateColumn {
@@ -19,12 +16,6 @@ public class LateColumn {
     this.name = name;
     this.zoned = zoned;
     this.byCase = byCase;
-  }
-
-  /** Whether Spark may find the relation's columns by their field ids, which need not agree with their names. */
-  public static boolean isById(HadoopFsRelation relation, Configuration configuration) {
-    return configuration.getBoolean("spark.sql.parquet.fieldId.read.enabled", false)
-        && ParquetUtils$.MODULE$.hasFieldIds(relation.dataSchema());
   }
 
   /** The only top-level field with this name in any case; null where it is written otherwise and case may matter. */

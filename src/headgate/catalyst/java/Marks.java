@@ -1,6 +1,5 @@
 package headgate;
 
-import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -25,7 +24,7 @@ public class Marks extends Subqueries {
     if (!mayJoin(analyzed)) return analyzed;
     IdentityHashMap read = new IdentityHashMap();
     collect(withCachedData, read);
-    return new Marks(read).mark(analyzed);
+    return new Marks(read).inTree(analyzed);
   }
 
   /** Whether there is a join in a plan, or a subquery, which may become one. */
@@ -36,7 +35,7 @@ public class Marks extends Subqueries {
     return false;
   }
 
-  protected LogicalPlan replace(LogicalPlan plan, boolean prunesPartitions) { return mark(plan); }
+  protected LogicalPlan replace(LogicalPlan plan, boolean prunesPartitions) { return inTree(plan); }
 
   public static boolean isMarked(LogicalPlan plan) {
     HadoopFsRelation files = KnownFiles.of(plan);
@@ -57,19 +56,9 @@ public class Marks extends Subqueries {
     for (int i = 0; i < inside.size(); i++) collect((LogicalPlan) inside.get(i), read);
   }
 
-  private LogicalPlan mark(LogicalPlan plan) {
+  protected LogicalPlan leaf(LogicalPlan plan) {
     HadoopFsRelation files = KnownFiles.of(plan);
-    if (files != null) return read.containsKey(files.location()) ? option((LogicalRelation) plan, files) : plan;
-    List children = new ArrayList();
-    boolean changed = false;
-    scala.collection.Iterator each = plan.children().iterator();
-    while (each.hasNext()) {
-      LogicalPlan child = (LogicalPlan) each.next();
-      LogicalPlan fresh = mark(child);
-      changed = changed || fresh != child;
-      children.add(fresh);
-    }
-    return inNode(changed ? (LogicalPlan) plan.withNewChildren(Seqs.of(children)) : plan);
+    return files != null && read.containsKey(files.location()) ? option((LogicalRelation) plan, files) : plan;
   }
 
   private static LogicalPlan option(LogicalRelation plan, HadoopFsRelation files) {

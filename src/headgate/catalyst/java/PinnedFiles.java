@@ -1,6 +1,5 @@
 package headgate;
 
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -36,7 +35,7 @@ public class PinnedFiles extends Subqueries {
   }
 
   /** A leaf that reads what was listed, or the leaf itself where that is nothing to us. */
-  public LogicalPlan pin(LogicalPlan leaf) {
+  protected LogicalPlan leaf(LogicalPlan leaf) {
     if (snapshot == null && leaf instanceof InMemoryRelation) remember((InMemoryRelation) leaf);
     HadoopFsRelation files = KnownFiles.of(leaf);
     if (files == null || !KnownFiles.isKnown(files.location()) || KnownFiles.isNarrowed(files.location())) return leaf;
@@ -65,20 +64,6 @@ public class PinnedFiles extends Subqueries {
 
   /** Spark's own pruning of partitions borrows the broadcast of a join, so it must read the same as the join does. */
   protected LogicalPlan replace(LogicalPlan plan, boolean prunesPartitions) {
-    return snapshot == null || prunesPartitions ? pinAll(plan) : plan;
-  }
-
-  private LogicalPlan pinAll(LogicalPlan plan) {
-    if (plan.children().isEmpty()) return pin(plan);
-    List children = new ArrayList();
-    boolean changed = false;
-    scala.collection.Iterator each = plan.children().iterator();
-    while (each.hasNext()) {
-      LogicalPlan child = (LogicalPlan) each.next();
-      LogicalPlan fresh = pinAll(child);
-      changed = changed || fresh != child;
-      children.add(fresh);
-    }
-    return inNode(changed ? (LogicalPlan) plan.withNewChildren(Seqs.of(children)) : plan);
+    return snapshot == null || prunesPartitions ? inTree(plan) : plan;
   }
 }

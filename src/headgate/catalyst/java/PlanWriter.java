@@ -97,7 +97,7 @@ public class PlanWriter {
       children.add(fresh);
     }
     PinnedFiles pinned = new PinnedFiles(context, snapshot);
-    if (children.isEmpty()) return pinned.pin(plan);
+    if (children.isEmpty()) return pinned.leaf(plan);
     JsonNode tap = taps == null ? null : Json.field(taps, String.valueOf(id));
     if (tap != null) return new TapWriter(context).write((Join) plan, children, tap);
     return pinned.inNode(changed ? (LogicalPlan) plan.withNewChildren(Seqs.of(children)) : plan);
@@ -145,7 +145,7 @@ public class PlanWriter {
       test = and(test, LateTest.on(column(plan, Json.field(filter, "column").asLong()), row));
     }
     boolean files = (keep != null && !keep.isNull()) || late != null || !conditions.isEmpty();
-    LogicalPlan result = files ? onlyFiles(id, (LogicalRelation) plan, edit, conditions) : new PinnedFiles(context, snapshot).pin(plan);
+    LogicalPlan result = files ? onlyFiles(id, (LogicalRelation) plan, edit, conditions) : new PinnedFiles(context, snapshot).leaf(plan);
     return test == null ? result : new Filter(test, result);
   }
 

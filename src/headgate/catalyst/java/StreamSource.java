@@ -101,7 +101,7 @@ public class StreamSource {
     } else {
       Configuration configuration = relation.sparkSession().sessionState().newHadoopConfWithOptions(relation.options());
       // a cut-off before 1970 is compared with nothing: such dates may be written in another calendar
-      if (demand.cut < 0L || LateColumn.isById(relation, configuration)) return scan;
+      if (demand.cut < 0L || KnownFiles.isByFieldId(relation)) return scan;
       boolean byCase = batch.conf.caseSensitiveAnalysis() || relation.sparkSession().sessionState().conf().caseSensitiveAnalysis();
       LateColumn column = new LateColumn(demand.column.name(), demand.column.dataType() instanceof TimestampType, byCase);
       files.readFooters(configuration, column, whole.afterLateFiles);

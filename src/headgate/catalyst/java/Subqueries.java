@@ -40,8 +40,12 @@ public abstract class Subqueries extends scala.runtime.AbstractFunction1 {
   /** The node with the plans inside it replaced. */
   public LogicalPlan inNode(LogicalPlan node) { return areIn(node) ? (LogicalPlan) node.mapExpressions(this) : node; }
 
-  /** The tree with the plans inside all its nodes replaced. */
+  /** What takes the place of a leaf; itself where nothing changes. */
+  protected LogicalPlan leaf(LogicalPlan plan) { return plan; }
+
+  /** The tree with its leaves and the plans inside all its nodes replaced. */
   public LogicalPlan inTree(LogicalPlan plan) {
+    if (plan.children().isEmpty()) return inNode(leaf(plan));
     List children = new ArrayList();
     boolean changed = false;
     scala.collection.Iterator each = plan.children().iterator();
