@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyspark
 from pyspark.sql import SparkSession
@@ -31,10 +32,12 @@ from rich.table import Table
 
 import headgate
 from headgate.bench.data import tables
+from headgate.catalyst.wire import LateQuery
+from headgate.config import Settings
 from headgate.coordinator.polls import Polls
 from headgate.domain import Domain, TupleDomain
-from headgate.journey.late import LateFilters
 from headgate.observe import QueryReport
+from headgate.query.late import LateFilters
 
 PUBLICATIONS, WARM_UP = 300, 50
 EXECUTORS = 2
@@ -185,17 +188,16 @@ class Asked:
 @contextmanager
 def many_expected(count: int) -> Iterator[None]:
     """Tell executors that so many filters will come, so that they go on asking."""
-    original = LateFilters.edits
+    original = LateFilters.register
 
-    def edits(filters: LateFilters, made: dict[str, Any]) -> dict[str, Any]:
-        changed = original(filters, made)
-        return {**changed, "late": {**changed["late"], "filters": count}}
+    def register(filters: LateFilters, settings: Settings) -> LateQuery:
+        return msgspec.structs.replace(original(filters, settings), filters=count)
 
-    LateFilters.edits = edits  # type: ignore[method-assign]
+    LateFilters.register = register  # type: ignore[method-assign]
     try:
         yield
     finally:
-        LateFilters.edits = original  # type: ignore[method-assign]
+        LateFilters.register = original  # type: ignore[method-assign]
 
 
 def cluster(folder: Path) -> SparkSession:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "headgate"
 
-# The journey of a filter, first to last. A room imports only what stands before it.
+# The way of a filter, first to last. A room imports only what stands before it.
 ROOMS = (
     "domain",
     "filters",
@@ -34,7 +34,7 @@ ROOMS = (
     "collect",
     "coordinator",
     "observe",
-    "journey",
+    "query",
     "stream",
     "session",
     "api",

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from headgate.journey import waiting
+from headgate.query import waiting
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"

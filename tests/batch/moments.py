@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from headgate.catalyst.bridge import Query
+from headgate.catalyst import CatalystQuery
 from headgate.collect import RunningWave
-from headgate.journey.late import LateFilters
+from headgate.query.late import LateFilters
 
 # a method, and whether what happens comes before it or after it
 MOMENTS: dict[str, tuple[type, str, bool]] = {
-    "before the build starts": (Query, "start_builds", True),
+    "before the build starts": (CatalystQuery, "start_builds", True),
     "when the build has ended": (RunningWave, "wait", False),
-    "before the plan is written": (Query, "write", True),
-    "when the plan is written": (Query, "write", False),
+    "before the plan is written": (CatalystQuery, "write", True),
+    "when the plan is written": (CatalystQuery, "write", False),
 }
 
 

@@ -10,7 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headgate
-from headgate import session
+from headgate.catalyst.wire import PlanEdits
+from headgate.query import pipeline
+from headgate.query.run import QueryRun
 from tests.batch.differential import assert_narrowed, assert_same, enabled, files_opened, rows_of
 
 QUERY = "select fact.k, num from fact join (select * from dim where grp = 3) d on fact.k = d.id"
@@ -20,14 +22,14 @@ def broken(*_: Any, **__: Any) -> Any:
     raise RuntimeError("a stone in the gate")
 
 
-@pytest.mark.parametrize("step", ["read_plan", "plan_filters", "RunningWave", "read_settings"])
+@pytest.mark.parametrize("step", ["Scans", "plan_filters", "RunningWave", "read_settings"])
 def test_a_step_that_fails_leaves_the_query_unfiltered(
     spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """Each step of the journey may fail: the rows are the same, all files are read, and the failure is told."""
+    """Each step of the pipeline may fail: the rows are the same, all files are read, and the failure is told."""
     expected = rows_of(spark.sql(QUERY))
     with enabled(spark) as gate:
-        monkeypatch.setattr(session, step, broken)
+        monkeypatch.setattr(pipeline, step, broken)
         frame = spark.sql(QUERY)
         assert_same(expected, rows_of(frame))
         monkeypatch.undo()
@@ -42,7 +44,7 @@ def test_a_plan_that_cannot_be_written_leaves_the_query_unfiltered(
     """A failure inside the JVM, here a build that does not exist, is one like any other."""
     expected = rows_of(spark.sql(QUERY))
     with enabled(spark) as gate:
-        monkeypatch.setattr(session.Journey, "edits", lambda _: {"scans": {}, "builds": {"1": 99}})
+        monkeypatch.setattr(QueryRun, "edits", lambda _: PlanEdits(builds={1: 99}))
         assert_same(expected, rows_of(spark.sql(QUERY)))
         monkeypatch.undo()
         assert len(gate.report().failures) == 1
@@ -51,7 +53,7 @@ def test_a_plan_that_cannot_be_written_leaves_the_query_unfiltered(
 def test_the_next_query_is_filtered_again(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure is of one query; the next one has its filters."""
     with enabled(spark):
-        monkeypatch.setattr(session, "plan_filters", broken)
+        monkeypatch.setattr(pipeline, "plan_filters", broken)
         spark.sql(QUERY).collect()
         monkeypatch.undo()
         spark.sql(QUERY).collect()
@@ -63,7 +65,7 @@ def test_failures_are_logged_once_and_counted(
 ) -> None:
     """The first failure is a warning in the log; later ones are only counted."""
     with enabled(spark) as gate, caplog.at_level(logging.WARNING, "headgate"):
-        monkeypatch.setattr(session, "plan_filters", broken)
+        monkeypatch.setattr(pipeline, "plan_filters", broken)
         for _ in range(3):
             spark.sql(QUERY).collect()
         monkeypatch.undo()
@@ -73,7 +75,7 @@ def test_failures_are_logged_once_and_counted(
 
 
 def test_filtered_keeps_the_query_running_too(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """headgate.filtered of a query whose journey fails gives the query as it was."""
+    """headgate.filtered of a query whose planning fails gives the query as it was."""
     expected = rows_of(spark.sql(QUERY))
-    monkeypatch.setattr(session, "plan_filters", broken)
+    monkeypatch.setattr(pipeline, "plan_filters", broken)
     assert_same(expected, rows_of(headgate.filtered(spark.sql(QUERY))))

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from headgate.journey.late import LateFilters
 from headgate.observe import FilterReport, QueryReport
+from headgate.query.late import LateFilters
 from tests.batch.differential import assert_same, compare, enabled, rows_of, same_rows, settings
 
 QUERY = "select fact.k, num from fact join (select * from dim where grp = 3) d on fact.k = d.id"
@@ -94,7 +94,7 @@ def test_a_filter_that_comes_between_two_tasks(
             rdd = spark.sql(query).rdd
             first = context.runJob(rdd, list, [0])
             release.set()
-            gate._travelled[-1].late.join(60.0)  # type: ignore[union-attr]
+            gate._queries[-1].late.join(60.0)  # type: ignore[union-attr]
             others = context.runJob(rdd, list, range(1, rdd.getNumPartitions()))
             report = gate.report()
     assert_same(expected, rows_of_all([*first, *others]))
@@ -199,7 +199,7 @@ def test_a_build_that_fails_is_given_up(spark: SparkSession, star: Path, monkeyp
     monkeypatch.setattr(LateFilters, "_take_in", broken)
     with enabled(spark, max_wait="0s", non_blocking=True) as gate:
         assert_same(expected, rows_of(spark.sql(QUERY)))
-        gate._travelled[-1].late.join(60.0)  # type: ignore[union-attr]
+        gate._queries[-1].late.join(60.0)  # type: ignore[union-attr]
         assert_same(expected, rows_of(spark.sql(QUERY)))
 
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from headgate.journey.late import LateFilters
 from headgate.observe import ScanReport
+from headgate.query.late import LateFilters
 from tests.batch.differential import compare, enabled, rows_of, same_rows, scan_of, settings
 from tests.batch.test_late_filters import held_back, late_filter
 
@@ -110,7 +110,7 @@ def test_numbers_while_the_query_runs(spark: SparkSession, star: Path, monkeypat
 
         assert read_after(range(1)) == 8
         release.set()
-        gate._travelled[-1].late.join(60.0)  # type: ignore[union-attr]
+        gate._queries[-1].late.join(60.0)  # type: ignore[union-attr]
         closed = [8 - read_after(range(i, i + 1)) for i in range(1, 8)]
     # at most one of these seven files holds the key; each of the others counts when its task has ended
     steps = [after - before for before, after in zip([0, *closed], closed, strict=False)]
@@ -129,7 +129,7 @@ def test_what_planning_left_and_what_came_late_add_up(
         waits.append(running)
         return running.wait(60.0) if len(waits) == 1 else None
 
-    monkeypatch.setattr("headgate.journey.waiting.Waiting.wait", only_first)
+    monkeypatch.setattr("headgate.query.waiting.Waiting.wait", only_first)
     start: Callable[..., None] = LateFilters.start
 
     def start_and_finish(self: LateFilters, *arguments: Any) -> None:

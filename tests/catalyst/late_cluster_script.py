@@ -28,7 +28,8 @@ from pyspark.sql import SparkSession
 
 import headgate
 from headgate.coordinator.polls import Polls
-from headgate.journey.late import LateFilter, LateFilters
+from headgate.query.gates import LateFilter
+from headgate.query.late import LateFilters
 
 FILES, ROWS, GROUPS = 240, 4_000, 2  # so many files that a part of them is left after two seconds
 LAST_ROWS = 1_000  # the last file is the smallest, so Spark reads it last; it and one row group hold all keys of `dim`
@@ -217,7 +218,7 @@ def tasks_done(spark: SparkSession) -> int:
 
 def told(spark: SparkSession, running: Running, expected: Counter[Any]) -> dict[str, Any]:
     """Return what became of a query and its late filters, when all of them are published."""
-    if (filters := headgate.enable(spark)._travelled[-1].late) is not None:
+    if (filters := headgate.enable(spark)._queries[-1].late) is not None:
         filters.join(DEADLINE)
     report = headgate.report(spark)
     late = [f for f in report.filters if f.late is not None]

@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headgate
-from headgate.catalyst import Query, SparkBridge, read_plan
-from headgate.catalyst.bridge import _handed_over
+from headgate.catalyst import CatalystQuery, SparkBridge
 from headgate.catalyst.compiler import compiled, java_sources
-from headgate.collect import BuildRequest, RunningWave
+from headgate.catalyst.query import handed_over
+from headgate.collect import BuildKey, BuildRequest, RunningWave
 from headgate.domain import Kind, Limits
 from headgate.tables import read_local_tails
 
@@ -28,7 +28,7 @@ def test_small_replies_are_packed_into_the_reply(
 
     assert reply.startswith(f"{how}:")
     assert len(reply) < 6100
-    assert _handed_over(reply) == body
+    assert handed_over(reply) == body
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,14 @@ def test_large_replies_go_through_a_file_that_is_removed(bridge: SparkBridge, sp
     path = Path(reply.removeprefix("file:"))
 
     assert path.stat().st_size == len(body)
-    assert _handed_over(reply) == body
+    assert handed_over(reply) == body
     assert not path.exists()
 
 
 def test_the_file_is_removed_when_it_cannot_be_read(tmp_path: Path) -> None:
     """A reply whose file is gone is an error, and nothing is left behind."""
     with pytest.raises(FileNotFoundError):
-        _handed_over(f"file:{tmp_path / 'gone.bin'}")
+        handed_over(f"file:{tmp_path / 'gone.bin'}")
 
 
 def test_a_listing_of_thousands_of_files(bridge: SparkBridge, spark: SparkSession, pair: Path, tmp_path: Path) -> None:
@@ -56,43 +56,43 @@ def test_a_listing_of_thousands_of_files(bridge: SparkBridge, spark: SparkSessio
     for number in range(3000):
         (tmp_path / f"part-{number:05d}.parquet").hardlink_to(source)
     query = bridge.query_of(spark.read.parquet(str(tmp_path)))
-    root, _ = read_plan(query.read())
+    root, _ = query.read()
     scan = next(node.id for node in root.walk() if not node.children)
     reply = query._context.listFiles(scan)
 
     assert reply.startswith("file:")
-    listed = json.loads(_handed_over(reply))["files"]
+    listed = json.loads(handed_over(reply))["files"]
     assert not Path(reply.removeprefix("file:")).exists()
     assert {Path(path).name for _, path, _, _, _ in listed} == {file.name for file in tmp_path.iterdir()}
     assert {size for _, _, size, _, _ in listed} == {source.stat().st_size}
-    assert json.loads(query.list_files(scan))["files"] == listed
+    assert [file.path for file in query.list_files(scan).files().files] == [path for _, path, _, _, _ in listed]
 
 
 def test_a_large_set_of_keys(bridge: SparkBridge, spark: SparkSession) -> None:
     """A hundred thousand scattered keys come back from a build, every one."""
     query = bridge.query_of(spark.range(0, 100_000, 1, 2).selectExpr("id * id + 5000000000 as id"))
-    read_plan(query.read())
-    request = BuildRequest(0, (0,), (0,), ("bigint",), 0)
-    (result,) = RunningWave(query, [request], Limits(max_distinct=100_000)).wait()
+    query.read()
+    request = BuildRequest(0, (BuildKey(0, 0, "bigint"),), 0)
+    RunningWave(query, [request], Limits(max_distinct=100_000)).wait()
 
-    assert result.domains[0].kind is Kind.SET
-    assert result.domains[0].listed() == [i * i + 5_000_000_000 for i in range(100_000)]
+    assert request.found(0).kind is Kind.SET
+    assert request.found(0).listed() == [i * i + 5_000_000_000 for i in range(100_000)]
 
 
 def test_a_large_plan(bridge: SparkBridge, spark: SparkSession) -> None:
     """A plan of hundreds of columns is read whole."""
     columns = [f"id + {i} as a_rather_long_name_for_column_{i}" for i in range(800)]
-    root, _ = read_plan(bridge.query_of(spark.range(5).selectExpr(*columns)).read())
+    root, _ = bridge.query_of(spark.range(5).selectExpr(*columns)).read()
 
     assert [column.name for column in root.output] == [f"a_rather_long_name_for_column_{i}" for i in range(800)]
 
 
 @pytest.fixture
-def query(bridge: SparkBridge, spark: SparkSession, pair: Path) -> Query:
+def query(bridge: SparkBridge, spark: SparkSession, pair: Path) -> CatalystQuery:
     return bridge.query_of(spark.table("cat_fact"))
 
 
-def test_tails_through_hadoop_are_those_of_local_files(query: Query, pair: Path, tmp_path: Path) -> None:
+def test_tails_through_hadoop_are_those_of_local_files(query: CatalystQuery, pair: Path, tmp_path: Path) -> None:
     """Spark's file systems give the same bytes as reading the files here, for odd names and small files too."""
     odd = tmp_path / "a folder" / "k=ä%20+é"
     odd.mkdir(parents=True)
@@ -108,7 +108,7 @@ def test_tails_through_hadoop_are_those_of_local_files(query: Query, pair: Path,
     assert found == read_local_tails(wanted)
 
 
-def test_tails_that_cannot_be_read_are_none(query: Query, tmp_path: Path) -> None:
+def test_tails_that_cannot_be_read_are_none(query: CatalystQuery, tmp_path: Path) -> None:
     """A file that is gone or shorter than listed gives None in both readers, and the others are read all the same."""
     good = tmp_path / "good"
     good.write_bytes(b"0123456789")
@@ -117,7 +117,7 @@ def test_tails_that_cannot_be_read_are_none(query: Query, tmp_path: Path) -> Non
     assert query.read_tails(wanted) == read_local_tails(wanted) == [None, None, b"56789"]
 
 
-def test_no_tails(query: Query) -> None:
+def test_no_tails(query: CatalystQuery) -> None:
     """Nothing asked, nothing read."""
     assert query.read_tails([]) == []
 

@@ -9,6 +9,7 @@ import pytest
 from pyroaring import BitMap
 
 from headgate.catalyst.predicates import range_predicate, row_predicate
+from headgate.catalyst.wire import Literal, Predicate
 from headgate.domain import Domain
 
 
@@ -24,15 +25,15 @@ def test_everything_and_everything_but_null() -> None:
     """Where all matches there is nothing to test; where all but NULL does, an open range tests for NULL."""
     assert range_predicate(7, Domain.all("int")) is None
     assert row_predicate(7, Domain.all("int")) is None
-    assert range_predicate(7, Domain.not_null("int")) == {"column": 7, "ranges": [[None, None]]}
-    assert row_predicate(7, Domain.not_null("int")) == {"column": 7, "ranges": [[None, None]]}
+    assert range_predicate(7, Domain.not_null("int")) == Predicate(column=7, ranges=[(None, None)])
+    assert row_predicate(7, Domain.not_null("int")) == Predicate(column=7, ranges=[(None, None)])
 
 
 @pytest.mark.parametrize("null", [True, False])
 def test_few_values_are_listed(null: bool) -> None:
     """Up to ten values that stand apart are given as they are, with NULL where it matches."""
     domain = Domain.of("int", [5, 1, 9], null_allowed=null)
-    expected = {"column": 7, "values": [1, 5, 9], "null": null}
+    expected = Predicate(column=7, values=[1, 5, 9], null=null)
 
     assert range_predicate(7, domain) == expected
     assert row_predicate(7, domain) == expected
@@ -43,8 +44,8 @@ def test_nothing_is_an_empty_list() -> None:
     found = row_predicate(7, Domain.none("int"))
 
     assert found is not None
-    assert found.get("values", found.get("ranges")) == []
-    assert found["null"] is False
+    assert (found.ranges if found.values is None else found.values) == []
+    assert found.null is False
 
 
 @pytest.mark.parametrize("count", [10, 11, 400])
@@ -53,14 +54,16 @@ def test_many_values_are_few_ranges_for_the_reader_and_a_list_for_rows(count: in
     values = [i * i for i in range(2, count + 2)]
     ranges, rows = range_predicate(7, Domain.of("int", values)), row_predicate(7, Domain.of("int", values))
 
-    assert rows == {"column": 7, "values": values, "null": False}
+    assert rows == Predicate(column=7, values=values)
     assert ranges is not None
     if count <= 10:
-        assert ranges["values"] == values
+        assert ranges.values == values
     else:
-        assert 1 <= len(ranges["ranges"]) <= 4
-        assert all(any(low <= value <= high for low, high in ranges["ranges"]) for value in values)
-        assert (ranges["ranges"][0][0], ranges["ranges"][-1][1]) == (values[0], values[-1])
+        held = ranges.ranges
+        assert held is not None
+        assert 1 <= len(held) <= 4
+        assert all(any(low <= value <= high for low, high in held) for value in values)  # type: ignore[operator]
+        assert (held[0][0], held[-1][1]) == (values[0], values[-1])
 
 
 def test_more_than_400_whole_numbers_are_a_bitmap() -> None:
@@ -69,8 +72,9 @@ def test_more_than_400_whole_numbers_are_a_bitmap() -> None:
     found = row_predicate(7, Domain.of("int", values, null_allowed=True))
 
     assert found is not None
-    assert list(BitMap.deserialize(base64.b64decode(found["bitmap"]))) == values
-    assert (found["ranges"], found["null"], found["column"]) == ([[0, 800]], True, 7)
+    assert found.bitmap is not None
+    assert list(BitMap.deserialize(base64.b64decode(found.bitmap))) == values
+    assert (found.ranges, found.null, found.column) == ([(0, 800)], True, 7)
 
 
 def test_values_that_the_bit_test_does_not_take_are_listed() -> None:
@@ -82,30 +86,31 @@ def test_values_that_the_bit_test_does_not_take_are_listed() -> None:
     ):
         found = row_predicate(7, domain)
         assert found is not None
-        assert "bitmap" not in found
-        assert len(found["values"]) == domain.count()
+        assert found.bitmap is None
+        assert found.values is not None
+        assert len(found.values) == domain.count()
 
 
 @pytest.mark.parametrize(
     ("domain", "ranges"),
     [
-        (Domain.range("int", 3, 9), [[3, 9]]),
-        (Domain.range("int", 3), [[3, None]]),
-        (Domain.range("int", None, 9), [[None, 9]]),
-        (Domain.range("int", 3, 9, low_inclusive=False, high_inclusive=False), [[4, 8]]),
-        (Domain.range("int", 1, 3) | Domain.range("int", 7, 9), [[1, 3], [7, 9]]),
-        (Domain.range("string", "b", "d"), [["b", "d"]]),
-        (Domain.range("string", "b"), [["b", None]]),
-        (Domain.range("string", "b", "d", high_inclusive=False), [["b", "d"]]),
-        (Domain.range("decimal(9,2)", Decimal("1.5"), Decimal("2.25")), [["1.50", "2.25"]]),
-        (Domain.range("decimal(38,2)", Decimal("1E+20"), None), [["100000000000000000000.00", None]]),
-        (Domain.range("binary", b"\x00", b"\xff"), [["AA==", "/w=="]]),
+        (Domain.range("int", 3, 9), [(3, 9)]),
+        (Domain.range("int", 3), [(3, None)]),
+        (Domain.range("int", None, 9), [(None, 9)]),
+        (Domain.range("int", 3, 9, low_inclusive=False, high_inclusive=False), [(4, 8)]),
+        (Domain.range("int", 1, 3) | Domain.range("int", 7, 9), [(1, 3), (7, 9)]),
+        (Domain.range("string", "b", "d"), [("b", "d")]),
+        (Domain.range("string", "b"), [("b", None)]),
+        (Domain.range("string", "b", "d", high_inclusive=False), [("b", "d")]),
+        (Domain.range("decimal(9,2)", Decimal("1.5"), Decimal("2.25")), [("1.50", "2.25")]),
+        (Domain.range("decimal(38,2)", Decimal("1E+20"), None), [("100000000000000000000.00", None)]),
+        (Domain.range("binary", b"\x00", b"\xff"), [("AA==", "/w==")]),
     ],
 )
-def test_ranges(domain: Domain, ranges: list[list[object]]) -> None:
+def test_ranges(domain: Domain, ranges: list[tuple[Literal, Literal]]) -> None:
     """Ends are literals in Spark's own form, included; an open end is null."""
     for make in (range_predicate, row_predicate):
-        assert make(7, domain) == {"column": 7, "ranges": ranges, "null": False}
+        assert make(7, domain) == Predicate(column=7, ranges=ranges)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +124,6 @@ def test_ranges(domain: Domain, ranges: list[list[object]]) -> None:
         (Domain.of("date", [19723]), [19723]),
     ],
 )
-def test_literals(domain: Domain, values: list[object]) -> None:
+def test_literals(domain: Domain, values: list[Literal]) -> None:
     """Values are written as the Java side reads them: decimals as plain text, binary as base64, dates as days."""
-    assert row_predicate(7, domain) == {"column": 7, "values": values, "null": False}
+    assert row_predicate(7, domain) == Predicate(column=7, values=values)

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from headgate.catalyst import SparkBridge, read_plan
+from headgate.catalyst import SparkBridge
 from headgate.config import SETTINGS
 from headgate.plan import nodes
 from headgate.plan.nodes import Node
@@ -26,7 +26,7 @@ def read(spark: SparkSession, pair: Path, bridge: SparkBridge) -> Read:
 
     def nodes_of(query: DataFrame | str) -> Node:
         frame = spark.sql(query) if isinstance(query, str) else query
-        root, _ = read_plan(bridge.query_of(frame).read())
+        root, _ = bridge.query_of(frame).read()
         assert [node.id for node in root.walk()] == list(range(len(list(root.walk()))))
         return root
 
@@ -194,8 +194,8 @@ def test_settings_come_with_the_plan(spark: SparkSession, pair: Path, bridge: Sp
     """One call brings the plan and what rules need to know of the session."""
     texts = {"spark_headgate_strategy": "always", "spark_sql_autoBroadcastJoinThreshold": "77b"}
     with settings(spark, **texts, spark_sql_caseSensitive="true"):
-        _, found = read_plan(bridge.query_of(spark.table("cat_fact")).read())
+        _, found = bridge.query_of(spark.table("cat_fact")).read()
 
-    expected = {"spark.headgate.strategy": "always", "broadcast": 77, "caseSensitive": True}
-    assert found.items() >= expected.items()
-    assert {key for key in found if key.startswith("spark.")} <= {setting.key for setting in SETTINGS}
+    assert (found.broadcast_bytes, found.case_sensitive) == (77, True)
+    assert found.settings["spark.headgate.strategy"] == "always"
+    assert set(found.settings) <= {setting.key for setting in SETTINGS}

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from pyroaring import BitMap
 
-from headgate.collect import BuildRequest, BuildResult, RunningWave
+from headgate.catalyst.packed import PackedBuild, unpack_builds
+from headgate.catalyst.wire import BuildOrders, PlanEdits, encoded
+from headgate.collect import BuildKey, BuildRequest, BuildResult, RunningWave
 from headgate.domain import Domain, Kind, Limits
 
 SET, BITMAP, RANGE, TEXTS, TEXT_RANGE, ANYTHING = range(6)
@@ -22,12 +24,12 @@ class Answers:
     def __init__(self, packed: bytes) -> None:
         self.packed, self.asked = packed, ""
 
-    def start_builds(self, request: str) -> Answers:
-        self.asked = request
+    def start_builds(self, orders: BuildOrders) -> Answers:
+        self.asked = encoded(orders)
         return self
 
-    def wait(self, seconds: float | None) -> bytes:
-        return self.packed
+    def wait(self, seconds: float | None) -> list[PackedBuild]:
+        return unpack_builds(self.packed)
 
 
 def partial(form: int, body: bytes = b"", *, null: bool = False) -> bytes:
@@ -61,10 +63,10 @@ def build(*parts: list[bytes], keys: int = 1, error: str = "", rows: int = 0, ha
 
 def collected(types: tuple[str, ...], *parts: list[bytes], limits: Limits | None = None) -> list[Domain]:
     """Return the domain of each key of one build."""
-    request = BuildRequest(5, tuple(range(len(types))), tuple(range(len(types))), types, 0)
+    request = BuildRequest(5, tuple(BuildKey(i, i, kind) for i, kind in enumerate(types)), 0)
     answers = Answers(struct.pack(">i", 1) + build(*parts, keys=len(types)))
-    (result,) = RunningWave(answers, [request], limits or Limits()).wait()  # type: ignore[arg-type]
-    return [result.domains[number] for number in range(len(types))]
+    RunningWave(answers, [request], limits or Limits()).wait()  # type: ignore[arg-type]
+    return [request.found(number) for number in range(len(types))]
 
 
 def one(kind: str, *parts: bytes, limits: Limits | None = None) -> Domain:
@@ -245,10 +247,10 @@ def test_without_ranges_what_is_too_large_is_anything() -> None:
 
 
 def test_several_builds_are_told_apart() -> None:
-    """Each build has its number, its size, its time and its domains; a failed one has a text and no domain."""
-    first = BuildRequest(5, (71, 72), (0, 3), ("int", "string"), 1000, {"scans": {}, "builds": {"9": 1}})
-    second = BuildRequest(8, (73,), (1,), ("int",), 0)
-    third = BuildRequest(9, (74,), (0,), ("int",), 0)
+    """Each build has its number, its size, its time and its keys; of a failed one the keys may be anything."""
+    first = BuildRequest(5, (BuildKey(71, 0, "int"), BuildKey(72, 3, "string")), 1000, PlanEdits(builds={9: 1}))
+    second = BuildRequest(8, (BuildKey(73, 1, "int"),), 0)
+    third = BuildRequest(9, (BuildKey(74, 0, "int"),), 0)
     answers = Answers(
         struct.pack(">i", 3)
         + build([partial(SET, longs(1)), partial(TEXTS, texts(b"x"))], keys=2, rows=12, has_rows=True)
@@ -258,14 +260,17 @@ def test_several_builds_are_told_apart() -> None:
     results = RunningWave(answers, [first, second, third], Limits(11, 2200)).wait()  # type: ignore[arg-type]
 
     assert results == [
-        BuildResult(3, 12, True, 40, 7, "", {71: Domain.of("int", [1]), 72: Domain.of("string", ["x"])}),
-        BuildResult(3, 0, False, 40, 7, "java.lang.Bad: ä", {}),
-        BuildResult(3, 0, False, 40, 7, "", {74: Domain.of("int", [2])}),
+        BuildResult(3, 12, True, 40, 7, ""),
+        BuildResult(3, 0, False, 40, 7, "java.lang.Bad: ä"),
+        BuildResult(3, 0, False, 40, 7, ""),
     ]
+    assert (first.found(71), first.found(72)) == (Domain.of("int", [1]), Domain.of("string", ["x"]))
+    assert second.found(73).is_all
+    assert third.found(74) == Domain.of("int", [2])
     assert json.loads(answers.asked) == {
         "limits": {"maxDistinct": 11, "maxBytes": 2200},
         "builds": [
-            {"node": 5, "keys": [0, 3], "rowBytes": 1000, "edits": {"scans": {}, "builds": {"9": 1}}},
+            {"node": 5, "keys": [0, 3], "rowBytes": 1000, "edits": {"builds": {"9": 1}}},
             {"node": 8, "keys": [1], "rowBytes": 0, "edits": {}},
             {"node": 9, "keys": [0], "rowBytes": 0, "edits": {}},
         ],

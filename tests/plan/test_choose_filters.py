@@ -81,7 +81,7 @@ def test_build_sides_that_keep_every_key(build: Node) -> None:
     """A build side in which nothing removes rows holds every key: its filter would remove nothing."""
     found = planned(star(build), CHOOSE, COST)
 
-    assert {f.reason for f in found.filters if f.join == 0} == {"build side keeps every key: it has no filter"}
+    assert {f.reason for f in found.filters if f.join == 0} == {"build side has no predicate, so it keeps every key"}
     assert reason(star(build), EVERY) == ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headgate.plan import PlannedFilter, QueryPlan
-from headgate.plan.nodes import Consumer
+from headgate.plan.nodes import Consumer, Feed
 from headgate.plan.rules.order_filters import order_filters
 from tests.plan.builders import EVERY, ORDER, clause, column, join, numbered, planned, ref, scan
 
@@ -89,7 +89,7 @@ def test_nobody_waits_for_the_costliest_build_of_a_circle() -> None:
     found = wired({"a": 10, "b": 30, "c": 20}, ("a", "b"), ("b", "c"), ("c", "a"), non_blocking=True)
 
     assert all(f.is_alive for f in found.values())
-    assert {name for name, f in found.items() if f.non_blocking} == {"b->c"}
+    assert {name for name, f in found.items() if f.feed is Feed.BACKGROUND} == {"b->c"}
 
 
 def test_two_circles_are_both_opened() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from headgate.plan import Clustering, QueryPlan, RuleContext, Strategy
-from headgate.plan.nodes import Node
+from headgate.plan.nodes import Feed, Node
 from tests.plan.builders import (
     CHOOSE,
     EVERY,
@@ -84,7 +84,7 @@ def test_rows_that_would_be_moved_are_tested() -> None:
 def test_rows_are_not_tested(root: Node, context: RuleContext) -> None:
     plan = chosen(root, context)
     assert not by_rows(plan)
-    assert not [f for f in plan.filters if f.is_alive and not f.tapped]
+    assert not [f for f in plan.filters if f.is_alive and f.feed is not Feed.TAP]
 
 
 def test_a_join_that_moves_rows_below_the_one_of_the_filter_counts() -> None:

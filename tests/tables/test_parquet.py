@@ -12,16 +12,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headgate.tables import FooterCache, LayoutCache, ParquetLayout, layout_from_listing
+from headgate.catalyst.listing import read_listing
+from headgate.tables import FooterCache, LayoutCache, Listing, ParquetLayout, layout_from_listing
 
 
-def _listing(paths: list[Path], columns: list[list[str]] | None = None, values: list[list[Any]] | None = None) -> str:
+def _listing(
+    paths: list[Path], columns: list[list[str]] | None = None, values: list[list[Any]] | None = None
+) -> Listing:
     partitions = values or [[]]
     files = [
         [min(i, len(partitions) - 1), f"file:{path}", path.stat().st_size, path.stat().st_mtime_ns // 1_000_000]
         for i, path in enumerate(paths)
     ]
-    return json.dumps({"partitionColumns": columns or [], "partitions": partitions, "files": files})
+    document = {"partitionColumns": columns or [], "partitions": partitions, "files": files}
+    return read_listing(json.dumps(document).encode())
 
 
 def _layout(path: Path, table: pa.Table, **options: Any) -> ParquetLayout:

@@ -1,4 +1,4 @@
-"""Put the rule into a Spark session and take it out again; carry one query's plan across and back.
+"""Put the rule into a Spark session and take it out again.
 
 A Python function becomes a Catalyst rule: the Java `GateRule` calls it for each optimized plan with a join. The rule
 goes into the session's extra optimizations beside any that are there already, and leaves them there.
@@ -6,8 +6,6 @@ goes into the session's extra optimizations beside any that are there already, a
 
 from __future__ import annotations
 
-import base64
-import gzip
 import logging
 import traceback
 from collections.abc import Callable, Sequence
@@ -19,119 +17,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
 from headgate.catalyst.compiler import JavaClasses, compiled
+from headgate.catalyst.query import CatalystQuery
 from headgate.config import Setting, key_of
 from headgate.errors import UnsupportedSession
 
 log = logging.getLogger("headgate")
 
 
-class Query:
-    """One query on its way through: a thin face over the Java ``QueryContext``."""
-
-    def __init__(self, context: Any, classes: JavaClasses) -> None:
-        self._context, self._classes = context, classes
-
-    def read(self) -> str:
-        """Return the plan and the settings as JSON."""
-        return _handed_over(self._context.read()).decode()
-
-    def list_files(self, scan: int) -> str:
-        """Return the files of a scan as JSON."""
-        return _handed_over(self._context.listFiles(scan)).decode()
-
-    def start_builds(self, request: str) -> RunningBuilds:
-        """Start build sides and return at once."""
-        return RunningBuilds(self._context.startBuilds(request))
-
-    def idle_share(self) -> float:
-        """Return the share of Spark's task slots that are idle."""
-        return float(self._context.idleShare())
-
-    def tapped_filters(self) -> list[str]:
-        """Return the filters whose build sides are tapped in the plan that was written."""
-        return [str(name) for name in self._context.tappedFilters()]
-
-    def wait_for_tap(self, filter: str, seconds: float) -> bytes | None:
-        """Return the packed domains that a tap has collected, or None when it still collects after so long."""
-        reply = self._context.awaitTap(filter, int(seconds * 1000))
-        return None if reply is None else _handed_over(reply)
-
-    def forget_tap(self, filter: str) -> None:
-        """Wait for a tap no more."""
-        self._context.forgetTap(filter)
-
-    def outdated(self) -> str:
-        """Say why the written plan ran as if it had no filters, or nothing: its tables may have changed by then."""
-        return str(self._context.outdated() or "")
-
-    def release(self) -> None:
-        """Let go of the plan and of what was collected for it."""
-        self._context.release()
-
-    def tell_late(self) -> str:
-        """Return what the late filters did so far as JSON."""
-        return str(self._context.tellLate())
-
-    def forget_unread(self) -> None:
-        """Let go of what was counted file by file."""
-        self._context.forgetUnread()
-
-    def publish(self, query: str, filter: str, domain: str) -> None:
-        """Bring a complete late filter (JSON) to the driver's own process."""
-        self._classes.call("LateStates", "publish", query, filter, domain)
-
-    def write(self, edits: str) -> Any:
-        """Return the Catalyst plan with the edits made."""
-        return self._context.write(edits)
-
-    def read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
-        """Read the ends of files through Spark's own file systems."""
-        paths, sizes, counts = (self._listed([item[i] for item in wanted]) for i in range(3))
-        packed = self._context.readTails(paths, sizes, counts)
-        return [None if tail is None else base64.b64decode(tail) for tail in packed]
-
-    def _listed(self, items: list[Any]) -> Any:
-        return self._classes.listed(items)
-
-    @property
-    def was_cancelled(self) -> bool:
-        """Whether the user cancelled the query while its builds ran."""
-        return bool(self._context.isCancelled())
-
-
-class RunningBuilds:
-    """Build sides that run."""
-
-    def __init__(self, builds: Any) -> None:
-        self._builds = builds
-
-    def cancel(self) -> None:
-        """End the jobs of the builds."""
-        self._builds.cancel()
-
-    def wait(self, seconds: float | None) -> bytes | None:
-        """Return what the builds gave, packed, or None when they still run after so long."""
-        millis = _LONG if seconds is None else max(0, int(min(seconds * 1000, _LONG)))
-        reply = getattr(self._builds, "await")(millis)
-        return None if reply is None else _handed_over(reply)
-
-
-_LONG = 365 * 24 * 3600 * 1000
-
-
-def _handed_over(reply: str) -> bytes:
-    """Take what Java handed over: packed into the reply, or in a file that is read and removed."""
-    how, _, body = reply.partition(":")
-    if how == "packed":
-        return gzip.decompress(base64.b64decode(body))
-    path = Path(body)
-    try:
-        return path.read_bytes()
-    finally:
-        path.unlink(missing_ok=True)
-
-
-Rewrite = Callable[[Query], Any]
+Rewrite = Callable[[CatalystQuery], Any]
 
 
 class _Callback:
@@ -143,7 +36,7 @@ class _Callback:
 
     def apply(self, context: Any) -> Any:
         try:
-            return self._rewrite(Query(context, self._classes))
+            return self._rewrite(CatalystQuery(context, self._classes))
         except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
             self.note(error)
             return None
@@ -246,12 +139,12 @@ class SparkBridge:
         """Return how many optimized plans the rule has seen."""
         return int(self._rule.seen())
 
-    def last_seen(self) -> Query | None:
+    def last_seen(self) -> CatalystQuery | None:
         """Return the last optimized plan that the rule saw, before it was changed."""
         plan = self._rule.lastSeen()
-        return None if plan is None else Query(self._rule.contextOf(plan), self._classes)
+        return None if plan is None else CatalystQuery(self._rule.contextOf(plan), self._classes)
 
-    def query_of(self, frame: Any) -> Query:
+    def query_of(self, frame: Any) -> CatalystQuery:
         """Return the plan of a DataFrame, optimized by Spark alone."""
         self._rule.pause()
         try:
@@ -261,7 +154,7 @@ class SparkBridge:
             plan = fresh.queryExecution().optimizedPlan()
         finally:
             self._rule.resume()
-        return Query(self._rule.contextOf(plan), self._classes)
+        return CatalystQuery(self._rule.contextOf(plan), self._classes)
 
     def marked(self, frame: Any) -> Any:
         """Return a DataFrame of the same rows whose queries are filtered even where the session's are not."""

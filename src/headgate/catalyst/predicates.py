@@ -1,4 +1,4 @@
-"""Write domains as the JSON that the Java plan writer turns into Catalyst predicates."""
+"""Write domains as the predicates that the Java plan writer turns into Catalyst expressions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import math
 from typing import Any
 
+from headgate.catalyst.wire import Literal, Predicate
 from headgate.domain import Domain
 from headgate.domain.bitmap import IdBitmap
 from headgate.domain.intervals import Cut
@@ -18,7 +19,7 @@ _INSET = 400
 _BIT_TESTED = ("tinyint", "smallint", "int", "bigint")
 
 
-def range_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
+def range_predicate(column: int, domain: Domain) -> Predicate | None:
     """Return at most a handful of ranges that cover the domain: what a Parquet reader can use, and cheap.
 
     Floats get none: Parquet would drop row groups by statistics that leave out NaN and tell -0.0 from 0.0.
@@ -26,15 +27,15 @@ def range_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
     if domain.type.is_float:
         return None
     if is_full(domain.values):
-        return None if domain.null_allowed else {"column": column, "ranges": [[None, None]]}
+        return None if domain.null_allowed else Predicate(column=column, ranges=[(None, None)])
     runs = len(domain.values.intervals())
     cover = domain.simplify(EXACT_RANGES if runs <= EXACT_RANGES else MAX_RANGES)
     if isinstance(cover.values, Discrete) and runs == len(cover.values.places):
-        return {"column": column, "values": _literals(cover), "null": domain.null_allowed}
-    return {"column": column, "ranges": _ranges(cover), "null": domain.null_allowed}
+        return Predicate(column=column, values=_literals(cover), null=domain.null_allowed)
+    return Predicate(column=column, ranges=_ranges(cover), null=domain.null_allowed)
 
 
-def row_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
+def row_predicate(column: int, domain: Domain) -> Predicate | None:
     """Return the exact test of each row where it is cheap: a set or a bitmap; else the ranges."""
     values = domain.values
     if domain.type.is_float:
@@ -43,18 +44,18 @@ def row_predicate(column: int, domain: Domain) -> dict[str, Any] | None:
         values = Bitmap(domain.type, IdBitmap.of(values.places))
     if isinstance(values, Bitmap) and values.ids.width == 32 and domain.type.name in _BIT_TESTED:
         packed = base64.b64encode(values.ids.to_bytes()).decode()
-        return {"column": column, "bitmap": packed, "ranges": _ranges(domain.span()), "null": domain.null_allowed}
+        return Predicate(column=column, bitmap=packed, ranges=_ranges(domain.span()), null=domain.null_allowed)
     if isinstance(domain.values, Discrete):
-        return {"column": column, "values": _literals(domain), "null": domain.null_allowed}
+        return Predicate(column=column, values=_literals(domain), null=domain.null_allowed)
     return range_predicate(column, domain)
 
 
-def _literals(domain: Domain) -> list[Any]:
+def _literals(domain: Domain) -> list[Literal]:
     assert isinstance(domain.values, Discrete)
     return [_literal(domain, place) for place in domain.values.places.tolist()]
 
 
-def _literal(domain: Domain, place: Any) -> Any:
+def _literal(domain: Domain, place: Any) -> Literal:
     kind = domain.type
     if kind.is_float:
         return _java_float(from_axis(kind, place))
@@ -62,7 +63,10 @@ def _literal(domain: Domain, place: Any) -> Any:
         return format(from_axis(kind, place), "f")
     if kind is BINARY:
         return base64.b64encode(place).decode()
-    return bool(place) if kind.name == "boolean" else place
+    if kind.name == "boolean":
+        return bool(place)
+    literal: Literal = place
+    return literal
 
 
 def _java_float(value: float) -> str:
@@ -71,17 +75,17 @@ def _java_float(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _ranges(domain: Domain) -> list[list[Any]]:
+def _ranges(domain: Domain) -> list[tuple[Literal, Literal]]:
     held, kind = domain.values.intervals(), domain.type
-    ranges = []
+    ranges: list[tuple[Literal, Literal]] = []
     for low, high in zip(held.lows.tolist(), held.highs.tolist(), strict=True):
         bottom = _end(domain, low, kind.low)
         # an exclusive text end is written as an inclusive one: a little wider, which is safe
         top = None if isinstance(high, Cut) and high.beyond else _end(domain, high, kind.high)
-        ranges.append([bottom, top])
+        ranges.append((bottom, top))
     return ranges
 
 
-def _end(domain: Domain, bound: Any, edge: Any) -> Any:
+def _end(domain: Domain, bound: Any, edge: Any) -> Literal:
     place = bound.value if isinstance(bound, Cut) else bound
     return None if place == edge else _literal(domain, place)

@@ -6,14 +6,15 @@ from typing import Any
 
 import msgspec
 
+from headgate.catalyst.wire import SessionFacts
 from headgate.plan import nodes
-from headgate.plan.nodes import Column, Conjunct, Expression, Node
+from headgate.plan.nodes import Column, Conjunct, Expression, Node, Op
 
 
-def read_plan(document: str) -> tuple[Node, dict[str, Any]]:
-    """Return the root node and the session's settings from what the Java plan reader wrote."""
+def read_plan(document: str | bytes) -> tuple[Node, SessionFacts]:
+    """Return the root node and the session's facts from what the Java plan reader wrote."""
     decoded = msgspec.json.decode(document)
-    return _node(decoded["root"]), decoded["settings"]
+    return _node(decoded["root"]), msgspec.convert(decoded["session"], SessionFacts)
 
 
 def _node(raw: dict[str, Any]) -> Node:
@@ -62,7 +63,7 @@ def _columns(raw: dict[str, Any]) -> tuple[tuple[int, Expression], ...]:
 def _conjuncts(raw: dict[str, Any]) -> tuple[Conjunct, ...]:
     return tuple(
         Conjunct(
-            op=conjunct["op"],
+            op=Op(conjunct["op"]),
             sql=conjunct["sql"],
             left=_expression(conjunct["left"]) if "left" in conjunct else None,
             right=_expression(conjunct["right"]) if "right" in conjunct else None,

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from pyspark import SparkContext
 
-from headgate.catalyst.bridge import _handed_over
 from headgate.catalyst.compiler import compiled
+from headgate.catalyst.query import handed_over
+from headgate.catalyst.wire import StreamLog, decoded
 
 
-def stream_log(query_id: str) -> dict[str, Any]:
+def stream_log(query_id: str) -> StreamLog:
     """Return what is remembered of a query's last micro-batches, oldest first, and how often Headgate failed in it."""
-    log: dict[str, Any] | None = _told("read", query_id)
-    return log if log is not None else {"batches": [], "failures": 0, "lastFailure": ""}
+    reply = _asked("read", query_id)
+    return StreamLog() if reply is None else decoded(reply, StreamLog)
 
 
 def streaming_queries() -> list[str]:
     """Return the ids of the streaming queries that something is remembered of, the latest last."""
-    return _told("queries") or []
+    reply = _asked("queries")
+    return [] if reply is None else msgspec.json.decode(reply, type=list[str])
 
 
-def _told(method: str, *arguments: str) -> Any:
-    """Return what the JVM says, or None where no Spark runs."""
+def _asked(method: str, *arguments: str) -> bytes | None:
+    """Return what the JVM says, or None where no Spark runs or nothing is known."""
     context = SparkContext._active_spark_context
     if context is None:
         return None
-    return msgspec.json.decode(_handed_over(compiled(context).call("StreamGate", method, *arguments)))
+    reply = handed_over(compiled(context).call("StreamGate", method, *arguments))
+    return None if reply == b"null" else reply

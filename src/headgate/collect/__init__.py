@@ -1,5 +1,5 @@
 """From a build side to the domains of its keys: partial domains of each task, merged on the driver."""
 
-from headgate.collect.builds import BuildRequest, BuildResult, RunningWave, tapped_domain
+from headgate.collect.builds import BuildKey, BuildRequest, BuildResult, RunningWave, tapped_domain
 
-__all__ = ["BuildRequest", "BuildResult", "RunningWave", "tapped_domain"]
+__all__ = ["BuildKey", "BuildRequest", "BuildResult", "RunningWave", "tapped_domain"]

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.coordinator.query import Query
+from headgate.coordinator.query import TrackedQuery
 from headgate.domain import encode_json
 from headgate.filters import News
 
@@ -31,7 +31,7 @@ class Answer:
     body: bytes
 
 
-def encode_answer(query: Query, news: News, *, may_gzip: bool) -> Answer:
+def encode_answer(query: TrackedQuery, news: News, *, may_gzip: bool) -> Answer:
     """Return the answer to who has all but this news."""
     filters = {
         name: {

@@ -109,6 +109,12 @@ class StoryBook:
         with self._lock:
             return self._stories[filter_id].to_dict()
 
+    def times(self, filter_id: str) -> tuple[float, float | None]:
+        """Return when a filter was asked for and when it was published."""
+        with self._lock:
+            story = self._stories[filter_id]
+            return story.asked, story.published
+
     def _tell(self, story: Story, consumer: str, event: FilterEvent, now: float) -> None:
         if consumer not in story.consumers and len(story.consumers) < MAX_CONSUMERS:
             story.consumers.add(consumer)

@@ -16,7 +16,7 @@ from typing import Any
 
 from headgate.coordinator.answers import Answer, encode_answer
 from headgate.coordinator.connections import Connections
-from headgate.coordinator.query import Query, QueryState
+from headgate.coordinator.query import QueryState, TrackedQuery
 from headgate.coordinator.registry import Registry
 
 _INLINE_BYTES = 64 * 1024  # larger filters are encoded on another thread, so that the loop serves others meanwhile
@@ -26,7 +26,7 @@ _KEPT_ANSWERS = 16  # of one query: executors that have fallen behind ask from d
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    query: Query
+    query: TrackedQuery
     version: int
     answer: asyncio.Future[Answer]
 
@@ -76,7 +76,7 @@ class Polls:
         # a query that has ended meanwhile is answered once more, with its last state
         return await self._answer(self._registry.find(query_id) or query, since, may_gzip=may_gzip)
 
-    async def _is_worth_answering(self, query: Query, since: int, max_wait: float, client: Any) -> bool:
+    async def _is_worth_answering(self, query: TrackedQuery, since: int, max_wait: float, client: Any) -> bool:
         waiter: asyncio.Future[bool] = self._loop.create_future()
         waiters = self._waiters.setdefault(query.id, set())
         waiters.add(waiter)
@@ -108,13 +108,13 @@ class Polls:
         for waiter in self._ends.pop(tick):
             _resolve(waiter, True)
 
-    async def _answer(self, query: Query, since: int, *, may_gzip: bool) -> Answer:
+    async def _answer(self, query: TrackedQuery, since: int, *, may_gzip: bool) -> Answer:
         made = self._answers.get(query.id, {}).get((since, may_gzip))
         if made is None or made.query is not query or made.version != query.version:
             made = self._make(query, since, may_gzip=may_gzip)
         return made.answer.result() if made.answer.done() else await asyncio.shield(made.answer)
 
-    def _make(self, query: Query, since: int, *, may_gzip: bool) -> _Made:
+    def _make(self, query: TrackedQuery, since: int, *, may_gzip: bool) -> _Made:
         news = query.filters.newer_than(since)
         if sum(state.domain.nbytes for state in news.filters.values()) <= _INLINE_BYTES:
             answer: asyncio.Future[Answer] = self._loop.create_future()

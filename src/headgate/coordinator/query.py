@@ -45,7 +45,7 @@ def checked_name(name: str, what: str) -> str:
     return name
 
 
-class Query:
+class TrackedQuery:
     """The filters of one attempt. Thread-safe; no lock is held while listeners run."""
 
     def __init__(
@@ -116,6 +116,10 @@ class Query:
         """Complete a filter in one go."""
         _, merger = self.find(id)
         return self._within_memory(id, domain, merger.finish)
+
+    def times(self, id: str) -> tuple[float, float | None]:
+        """Return when a filter was asked for and when it was published, in seconds since 1970."""
+        return self._stories.times(id)
 
     def hear(self, message: EventsMessage) -> Outcome:
         """Take what an executor says of the filters it has."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from headgate.coordinator.events import EventsMessage
 from headgate.coordinator.memory import MemoryAccount, MemoryPool
-from headgate.coordinator.query import Outcome, Query, QueryState
+from headgate.coordinator.query import Outcome, QueryState, TrackedQuery
 from headgate.domain import Limits, TupleDomain
 from headgate.errors import InvalidFilter, NotRegistered
 from headgate.filters import DynamicFilter, Snapshot
@@ -44,7 +44,7 @@ class Registry:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._limits, self._memory_limit, self._clock = limits or Limits(), memory_limit, clock
-        self._queries: dict[str, Query] = {}
+        self._queries: dict[str, TrackedQuery] = {}
         self._pool = MemoryPool()
         self._ended: deque[dict[str, Any]] = deque(maxlen=_REMEMBERED)
         self._watchers: tuple[Watcher, ...] = ()
@@ -135,13 +135,13 @@ class Registry:
         for query_id in left:
             self.end(query_id, QueryState.CANCELLED)
 
-    def get(self, query_id: str) -> Query:
+    def get(self, query_id: str) -> TrackedQuery:
         """Return a query that runs."""
         if (found := self.find(query_id)) is None:
             raise NotRegistered(f"there is no query {query_id[:60]!r}; it may have ended")
         return found
 
-    def find(self, query_id: str) -> Query | None:
+    def find(self, query_id: str) -> TrackedQuery | None:
         """Return a query that runs, or None."""
         with self._lock:
             return self._queries.get(query_id)
@@ -179,9 +179,9 @@ class Registry:
         with self._lock:
             self._watchers = tuple(kept for kept in self._watchers if kept != watcher)
 
-    def _new_query(self, query_id: str, attempt: int, start: int, memory_limit: int | None) -> Query:
+    def _new_query(self, query_id: str, attempt: int, start: int, memory_limit: int | None) -> TrackedQuery:
         limit = self._memory_limit if memory_limit is None else memory_limit
-        return Query(
+        return TrackedQuery(
             query_id,
             attempt,
             limits=self._limits,
@@ -191,7 +191,7 @@ class Registry:
             start=start,
         )
 
-    def _taken(self, query_id: str, attempt: int | None, take: Callable[[Query], Outcome]) -> Outcome:
+    def _taken(self, query_id: str, attempt: int | None, take: Callable[[TrackedQuery], Outcome]) -> Outcome:
         """Hand something to the query if it comes from its newest attempt, and count what became of it."""
         query = self.get(query_id)
         if attempt is not None and attempt > query.attempt:

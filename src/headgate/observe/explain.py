@@ -3,7 +3,7 @@
 Join INNER  k = id                            feeds df_0
   Scan fact                                   df_0: k in set of 3 values -> 2 of 64 files, 31.0 MB of 2.1 GB
   Filter (flag = 7)
-    Scan dim                                  no filter: build side keeps every key: it has no filter
+    Scan dim                                  no filter: build side has no predicate, so it keeps every key
 """
 
 from __future__ import annotations

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import html
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from headgate.catalyst.wire import Closed, FilterCounts, Unread
 from headgate.prune import ScanVerdict
 
 
@@ -32,12 +34,10 @@ class LateReport:
     opened_before: int = 0
 
     @classmethod
-    def of(cls, counts: Sequence[int], closed: Sequence[int], story: Mapping[str, Any]) -> LateReport:
-        """Read the counts of the tasks, how many files and row groups were closed, and the coordinator's story."""
-        (rows, opened, received, applied), (files, groups) = counts, closed
-        events = story.get("events", {})
-        times = (received / 1000 or None, applied / 1000 or None)
-        return cls(events.get("asked"), events.get("published"), *times, files, groups, rows, opened)
+    def of(cls, counts: FilterCounts, closed: Closed, asked: float | None, published: float | None) -> LateReport:
+        """Read what tasks counted for a filter, and when it was asked for and published."""
+        times = (counts.received / 1000 or None, counts.applied / 1000 or None)
+        return cls(asked, published, *times, closed.files, closed.row_groups, counts.rows, counts.opened_before)
 
     def with_(self, other: LateReport) -> LateReport:
         """Return both together: one filter may go to columns of several types."""
@@ -63,15 +63,25 @@ def _first(a: float | None, b: float | None) -> float | None:
     return min(known) if known else None
 
 
+class FilterState(StrEnum):
+    """What became of a filter: not used, built but not needed, applied, awaited while the query runs, or both."""
+
+    DROPPED = "dropped"
+    COLLECTED = "collected"
+    APPLIED = "applied"
+    LATE = "late"
+    APPLIED_LATE = "applied late"
+
+
 @dataclass(slots=True)
 class FilterReport:
-    """One dynamic filter. ``state``: dropped, collected (but not needed), applied, late or applied late."""
+    """One dynamic filter."""
 
     id: str
     join: str
     column: str
     kind: str = ""
-    state: str = "dropped"
+    state: FilterState = FilterState.DROPPED
     values: int | None = None
     bytes: int = 0
     collect_ms: int = 0
@@ -100,16 +110,14 @@ class ScanReport:
     reason: str = ""
     path: str = ""
 
-    def tell(self, planned: ScanVerdict, unread: Sequence[int] = (0, 0, 0, 0)) -> None:
-        """Take in what planning left of the scan, and what late filters left unread of that.
-
-        ``unread``: files, row groups, bytes, and files that were closed without a look at their row groups.
-        """
-        files, groups, size, uncounted = unread
-        self.files_total, self.files_read = planned.files_total, len(planned.keep) - files
-        self.bytes_total, self.bytes_read = planned.bytes_total, planned.bytes_read - size
-        self.row_groups_total, self.row_groups_read = planned.row_groups_total, planned.row_groups_read - groups
-        if uncounted:
+    def tell(self, planned: ScanVerdict, unread: Unread | None = None) -> None:
+        """Take in what planning left of the scan, and what late filters left unread of that."""
+        unread = unread or Unread()
+        self.files_total, self.files_read = planned.files_total, len(planned.keep) - unread.files
+        self.bytes_total, self.bytes_read = planned.bytes_total, planned.bytes_read - unread.bytes
+        self.row_groups_total = planned.row_groups_total
+        self.row_groups_read = planned.row_groups_read - unread.row_groups
+        if unread.uncounted:
             self.row_groups_total = self.row_groups_read = 0
 
 

@@ -49,7 +49,7 @@ def whole_files(scan: Scan) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """One typed bag for all rules. ``left`` gives the bytes of a scan that its own conditions leave to be read."""
+    """One typed bag for all rules. ``bytes_left``: the bytes of a scan that its own conditions leave to be read."""
 
     strategy: Strategy = Strategy.COST
     broadcast_bytes: int = 10 * 1024 * 1024
@@ -61,7 +61,7 @@ class RuleContext:
     non_blocking: bool = False
     never_waits: bool = False
     clustering: Callable[[int, int], Clustering] = nothing_known
-    left: Callable[[Scan], int] = whole_files
+    bytes_left: Callable[[Scan], int] = whole_files
 
 
 Rule = Callable[[QueryPlan, RuleContext], QueryPlan]

@@ -8,6 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+
+
+class Op(StrEnum):
+    """What a conjunct does: a comparison, a test for NULL, Spark's own partition pruning, or anything else."""
+
+    EQUAL = "="
+    EQUAL_NULL_SAFE = "<=>"
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+    IS_NOT_NULL = "is not null"
+    DYNAMIC_PRUNING = "dynamic pruning"
+    OTHER = "other"
+
+
+EQUALITIES = frozenset({Op.EQUAL, Op.EQUAL_NULL_SAFE})
+
+
+class Feed(Enum):
+    """Where the values of a filter come from, and whether the query waits for them.
+
+    BUILD: its build side runs before the query, in a wave. BACKGROUND: its build side runs while the query runs.
+    TAP: the query itself runs the build side, and its keys are noted on the way. PUBLISHED: a person publishes them.
+    """
+
+    BUILD = "build"
+    BACKGROUND = "background"
+    TAP = "tap"
+    PUBLISHED = "published"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +76,9 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:
-    """One condition of several that must all hold; ``op`` is a comparison, or ``other``."""
+    """One condition of several that must all hold."""
 
-    op: str
+    op: Op
     sql: str = ""
     left: Expression | None = None
     right: Expression | None = None
@@ -103,6 +134,11 @@ class Scan(Node):
     by_field_id: bool = False
     path: str = ""
 
+    @property
+    def reads_files(self) -> bool:
+        """Whether the scan reads files."""
+        return self.source in ("parquet", "files", "gated", "unknown files")
+
 
 @dataclass(frozen=True, slots=True)
 class Filter(Node):
@@ -143,7 +179,7 @@ class Join(Node):
         """Return the column of ``side`` that the join makes equal to ``column``: both plain, and of one type."""
         own = self.left.find_column(column) or self.right.find_column(column)
         for conjunct in self.conjuncts:
-            if conjunct.op != "=" or conjunct.left is None or conjunct.right is None:
+            if conjunct.op != Op.EQUAL or conjunct.left is None or conjunct.right is None:
                 continue
             for ours, theirs in ((conjunct.left, conjunct.right), (conjunct.right, conjunct.left)):
                 if ours.column != column or theirs.column is None:
@@ -219,14 +255,12 @@ class PlannedFilter:
 
     ``probe op build`` is the clause; ``build_column`` is compared after a cast to ``compared`` where ``build_cast``.
     ``reason`` is empty while the filter is alive, and says in a sentence why it was dropped otherwise.
-    ``wave`` is the round in which its build side runs: builds of one wave are independent. A filter that is
-    ``non_blocking`` runs after all waves, beside the query, which does not wait for it; one that is ``tapped`` does not
-    run at all: its values are noted while the query itself runs its build side.
+    ``wave`` is the round in which its build side runs before the query: builds of one wave are independent.
     """
 
     id: str
     join: int
-    op: str
+    op: Op
     build: int
     build_column: int
     probe: int
@@ -236,14 +270,18 @@ class PlannedFilter:
     consumers: tuple[Consumer, ...] = ()
     build_once_only: bool = False
     wave: int = -1
-    non_blocking: bool = False
-    tapped: bool = False
+    feed: Feed = Feed.BUILD
     reason: str = ""
 
     @property
     def is_alive(self) -> bool:
         """Whether the filter is still wanted."""
         return not self.reason
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the query waits for the filter's build side."""
+        return self.is_alive and self.feed is Feed.BUILD
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from headgate.plan.nodes import Filter, Join, Node, PlannedFilter, Project
+from headgate.plan.nodes import EQUALITIES, Filter, Join, Node, Op, PlannedFilter, Project
 from headgate.plan.taps import WHOLE_NUMBERS
 
-_ONLY_TESTS_FOR_NULL = ("is not null",)
 Selects = Callable[[Node], bool]
 
 
@@ -23,7 +22,7 @@ def shrunk(
     planned: PlannedFilter, nodes: dict[int, Node], alive: Iterable[PlannedFilter], selects: Selects
 ) -> PlannedFilter:
     """Return the filter with the smallest part of its build side that still says as much."""
-    if planned.op not in ("=", "<=>") or planned.build_once_only:
+    if planned.op not in EQUALITIES or planned.build_once_only:
         return planned
     build, others = nodes[planned.build], [f for f in alive if f.id != planned.id]
     best = build, planned.build_column
@@ -49,7 +48,7 @@ def _parts(node: Node, column: int, joined: _Joined) -> Iterator[tuple[Node, int
     match node:
         case Project(children=(child,)) if child.find_column(column):
             yield from _parts(child, column, joined)
-        case Filter(children=(child,), conjuncts=tests) if all(test.op in _ONLY_TESTS_FOR_NULL for test in tests):
+        case Filter(children=(child,), conjuncts=tests) if all(test.op == Op.IS_NOT_NULL for test in tests):
             yield from _parts(child, column, joined)
         case Join(type="INNER", left=left, right=right):
             for side, other in ((left, right), (right, left)):
@@ -57,6 +56,6 @@ def _parts(node: Node, column: int, joined: _Joined) -> Iterator[tuple[Node, int
                 equal = twin.id if twin is not None and twin.type in WHOLE_NUMBERS else None
                 here = column if side.find_column(column) else equal
                 if here is not None:
-                    beside = (*joined, (node, other))
-                    yield side, here, beside
-                    yield from _parts(side, here, beside)
+                    all_joined = (*joined, (node, other))
+                    yield side, here, all_joined
+                    yield from _parts(side, here, all_joined)

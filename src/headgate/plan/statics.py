@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from headgate.domain import Domain, applied
-from headgate.plan.nodes import Column, Conjunct, Filter, Node, Project, Scan
+from headgate.plan.nodes import Column, Conjunct, Filter, Node, Op, Project, Scan
 from headgate.plan.rules.add_dynamic_filters import FLIPPED
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -35,7 +35,7 @@ def static_domains(root: Node) -> dict[int, dict[str, Domain]]:
 
 def _asked(conjunct: Conjunct, scan: Scan) -> list[tuple[Column, Domain]]:
     left, right = conjunct.left, conjunct.right
-    if left is None or right is None or conjunct.op not in FLIPPED or conjunct.op == "<=>":
+    if left is None or right is None or conjunct.op not in FLIPPED or conjunct.op == Op.EQUAL_NULL_SAFE:
         return []
     for side, other, op in ((left, right, conjunct.op), (right, left, FLIPPED[conjunct.op])):
         column = scan.find_column(side.column) if side.column is not None else None

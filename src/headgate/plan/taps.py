@@ -8,7 +8,7 @@ come after them.
 
 from __future__ import annotations
 
-from headgate.plan.nodes import Column, Filter, Join, Node, PlannedFilter, Project, Scan
+from headgate.plan.nodes import Column, Filter, Join, Node, Op, PlannedFilter, Project, Scan
 
 # what a tap or a gate knows how to read: whole numbers, and what is one inside Spark
 WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "date", "timestamp"})
@@ -19,7 +19,7 @@ def may_tap(planned: PlannedFilter, nodes: dict[int, Node], broadcast_bytes: int
     join = nodes[planned.join]
     if not _is_one_stage(nodes[planned.build], broadcast_bytes):
         return False
-    if not isinstance(join, Join) or join.type != "INNER" or planned.op != "=" or planned.build_once_only:
+    if not isinstance(join, Join) or join.type != "INNER" or planned.op != Op.EQUAL or planned.build_once_only:
         return False
     if join.smaller_bytes <= broadcast_bytes:
         return False
@@ -42,9 +42,9 @@ def shuffle_keys(join: Join, side: Node) -> list[Column]:
     """Return the columns of one side that Spark shuffles it by for this join; none where they are not plain columns."""
     keys: list[Column] = []
     for conjunct in join.conjuncts:
-        if conjunct.op == "<=>":
+        if conjunct.op == Op.EQUAL_NULL_SAFE:
             return []
-        if conjunct.op != "=" or conjunct.left is None or conjunct.right is None:
+        if conjunct.op != Op.EQUAL or conjunct.left is None or conjunct.right is None:
             continue
         ends = [side.find_column(end.column) for end in (conjunct.left, conjunct.right) if end.column is not None]
         here = [column for column in ends if column is not None]

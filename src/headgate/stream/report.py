@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import asdict
 from rich.console import Console
 from rich.table import Table
 
 from headgate.catalyst.streams import stream_log, streaming_queries
+from headgate.catalyst.wire import BatchLog
 
 _START = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -138,10 +140,8 @@ def streaming_report(query: Any) -> StreamingReport:
     ``query`` is the StreamingQuery, or its id. The rows of a batch that is still running are those counted so far.
     """
     query_id = query if isinstance(query, str) else str(query.id)
-    told = stream_log(query_id)
-    return StreamingReport(
-        query_id, [_batch(batch) for batch in told["batches"]], told["failures"], told["lastFailure"]
-    )
+    log = stream_log(query_id)
+    return StreamingReport(query_id, [_batch(batch) for batch in log.batches], log.failures, log.last_failure)
 
 
 def streaming_stories() -> list[dict[str, Any]]:
@@ -149,31 +149,9 @@ def streaming_stories() -> list[dict[str, Any]]:
     return [{"query": name, "batches": streaming_report(name).to_dicts()} for name in streaming_queries()]
 
 
-def _batch(told: dict[str, Any]) -> BatchReport:
-    return BatchReport(
-        batch_id=told["batchId"],
-        watermark=told["watermark"],
-        generation=told["generation"],
-        strict=told["strict"],
-        plan_micros=told["planMicros"],
-        sources=[_source(source) for source in told["sources"]],
-        failure=told["failure"],
-    )
-
-
-def _source(told: dict[str, Any]) -> SourceReport:
-    return SourceReport(
-        source=told["source"],
-        column=told["column"],
-        cut_off=told["cutOff"],
-        late_rows=told["lateRows"],
-        null_rows=told["nullRows"],
-        files=told["files"],
-        files_skipped=told["filesSkipped"],
-        row_groups=told["rowGroups"],
-        row_groups_skipped=told["rowGroupsSkipped"],
-        reason=told["reason"],
-    )
+def _batch(log: BatchLog) -> BatchReport:
+    sources = [SourceReport(**asdict(source)) for source in log.sources]
+    return BatchReport(**{**asdict(log), "sources": sources})
 
 
 def _source_dict(source: SourceReport) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Tables in storage, as pruning sees them: files, partitions, row groups and their statistics."""
 
 from headgate.tables.footers import Footer, FooterCache, read_local_tails
-from headgate.tables.layout import DataFile, FileStatistics, TableLayout
+from headgate.tables.layout import DataFile, FileStatistics, ListedFiles, Listing, TableLayout
 from headgate.tables.parquet import LayoutCache, ParquetLayout, layout_from_listing
 
 __all__ = [
@@ -10,6 +10,8 @@ __all__ = [
     "Footer",
     "FooterCache",
     "LayoutCache",
+    "ListedFiles",
+    "Listing",
     "ParquetLayout",
     "TableLayout",
     "layout_from_listing",

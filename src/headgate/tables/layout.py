@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,6 +19,27 @@ class DataFile:
     modified: int
     partition: int
     stamp: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFiles:
+    """The files of a table at one moment: ``partitions`` holds the values of ``partition_columns`` for each."""
+
+    files: Sequence[DataFile]
+    partition_columns: Sequence[tuple[str, str]]
+    partitions: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A listing that is decoded only when its files are needed; two with the same text list the same files."""
+
+    text: bytes
+    decode: Callable[[bytes], ListedFiles]
+
+    def files(self) -> ListedFiles:
+        """Return what is listed."""
+        return self.decode(self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,8 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any
 
-import msgspec
-
 from headgate.tables.footers import Footer, FooterCache, ReadTails, is_as_listed, read_local_tails
-from headgate.tables.layout import DataFile, FileStatistics
+from headgate.tables.layout import DataFile, FileStatistics, Listing
 
 _OLDEST: dict[str, dt.date] = {
     "date": dt.date(1900, 1, 1),
@@ -91,11 +89,11 @@ class LayoutCache:
 
     def __init__(self, most: int = 64) -> None:
         self.footers = FooterCache()
-        self._most, self._held, self._lock = most, OrderedDict[tuple[str, bool], ParquetLayout](), Lock()
+        self._most, self._held, self._lock = most, OrderedDict[tuple[bytes, bool], ParquetLayout](), Lock()
 
-    def get(self, listing: str, read_tails: ReadTails = read_local_tails, *, case_sensitive: bool) -> ParquetLayout:
+    def get(self, listing: Listing, read_tails: ReadTails = read_local_tails, *, case_sensitive: bool) -> ParquetLayout:
         """Return the layout of a listing."""
-        key = (listing, case_sensitive)
+        key = (listing.text, case_sensitive)
         with self._lock:
             if key not in self._held:
                 self._held[key] = layout_from_listing(listing, self.footers, case_sensitive=case_sensitive)
@@ -106,25 +104,11 @@ class LayoutCache:
 
 
 def layout_from_listing(
-    listing: str, footers: FooterCache, read_tails: ReadTails = read_local_tails, *, case_sensitive: bool = False
+    listing: Listing, footers: FooterCache, read_tails: ReadTails = read_local_tails, *, case_sensitive: bool = False
 ) -> ParquetLayout:
-    """Make the layout from the JSON of a file listing."""
-    document = msgspec.json.decode(listing)
-    files = [DataFile(path, size, time, partition, *stamp) for partition, path, size, time, *stamp in document["files"]]
-    columns = [(name, kind) for name, kind in document["partitionColumns"]]
-    partitions = [
-        [_partition_value(value, kind) for value, (_, kind) in zip(values, columns, strict=True)]
-        for values in document["partitions"]
-    ]
-    return ParquetLayout(files, columns, partitions, footers, read_tails, case_sensitive)
-
-
-def _partition_value(value: Any, kind: str) -> Any:
-    if value is None:
-        return None
-    if kind.startswith("decimal"):
-        return decimal.Decimal(value)
-    return float(value) if kind in ("float", "double") else value  # NaN and infinity come as text
+    """Make the layout of the files that were listed."""
+    found = listing.files()
+    return ParquetLayout(found.files, found.partition_columns, found.partitions, footers, read_tails, case_sensitive)
 
 
 def _add_unknown(found: FileStatistics, number: int, file: DataFile) -> None:

@@ -28,19 +28,21 @@ public class PlanReader {
   public byte[] read() throws Exception {
     Map document = new LinkedHashMap();
     context.nodes.clear();
-    document.put("settings", settings());
+    document.put("session", session());
     document.put("root", node(context.plan));
     return MAPPER.writeValueAsBytes(document);
   }
 
-  private Map settings() {
-    Map found = new LinkedHashMap();
+  private Map session() {
+    Map settings = new LinkedHashMap();
     scala.collection.Iterator all = context.session.sessionState().conf().getAllConfs().iterator();
     while (all.hasNext()) {
       scala.Tuple2 entry = (scala.Tuple2) all.next();
-      if (((String) entry._1()).startsWith("spark.headgate.")) found.put(entry._1(), entry._2());
+      if (((String) entry._1()).startsWith("spark.headgate.")) settings.put(entry._1(), entry._2());
     }
-    found.put("broadcast", Long.valueOf(context.session.sessionState().conf().autoBroadcastJoinThreshold()));
+    Map found = new LinkedHashMap();
+    found.put("settings", settings);
+    found.put("broadcastBytes", Long.valueOf(context.session.sessionState().conf().autoBroadcastJoinThreshold()));
     found.put("caseSensitive", Boolean.valueOf(context.session.sessionState().conf().caseSensitiveAnalysis()));
     return found;
   }

@@ -10,11 +10,18 @@ from __future__ import annotations
 
 from headgate.plan.casts import lossy_cast
 from headgate.plan.context import RuleContext
-from headgate.plan.nodes import Conjunct, Expression, Join, Node, PlannedFilter, QueryPlan
+from headgate.plan.nodes import Conjunct, Expression, Join, Node, Op, PlannedFilter, QueryPlan
 
 FILTERS_LEFT = frozenset({"INNER", "CROSS", "LEFT SEMI", "RIGHT OUTER"})
 FILTERS_RIGHT = frozenset({"INNER", "CROSS", "LEFT SEMI", "LEFT OUTER", "LEFT ANTI"})
-FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+FLIPPED = {
+    Op.EQUAL: Op.EQUAL,
+    Op.EQUAL_NULL_SAFE: Op.EQUAL_NULL_SAFE,
+    Op.LESS: Op.GREATER,
+    Op.LESS_OR_EQUAL: Op.GREATER_OR_EQUAL,
+    Op.GREATER: Op.LESS,
+    Op.GREATER_OR_EQUAL: Op.LESS_OR_EQUAL,
+}
 
 
 def add_dynamic_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
@@ -44,7 +51,7 @@ def _filters_of(join: Join, first: int) -> list[PlannedFilter]:
     return found
 
 
-def _sides(join: Join, conjunct: Conjunct) -> tuple[Expression, Expression, str] | None:
+def _sides(join: Join, conjunct: Conjunct) -> tuple[Expression, Expression, Op] | None:
     """Return ``left op right`` with each expression over its own side of the join."""
     left, right, op = conjunct.left, conjunct.right, conjunct.op
     if left is None or right is None or op not in FLIPPED or not conjunct.deterministic:
@@ -61,7 +68,7 @@ def _sides(join: Join, conjunct: Conjunct) -> tuple[Expression, Expression, str]
 
 
 def _planned(
-    join: Join, op: str, probe: tuple[Node, Expression], build: tuple[Node, Expression], number: int, conjunct: Conjunct
+    join: Join, op: Op, probe: tuple[Node, Expression], build: tuple[Node, Expression], number: int, conjunct: Conjunct
 ) -> list[PlannedFilter]:
     (probe_node, probe_expression), (build_node, build_expression) = probe, build
     inner, steps = build_expression.unwrapped()
@@ -79,7 +86,7 @@ def _planned(
             probe_expression=probe_expression,
             compared=steps[-1] if steps else column.type,
             clause=conjunct.sql,
-            reason=lossy_cast(column.type, steps).replace("column", "build column", 1),
+            reason=lossy_cast(column.type, steps, "build column"),
         )
     ]
 

@@ -10,17 +10,38 @@ shuffled for the join. A build side that is too dear to run twice may be tapped 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from headgate.plan.context import RuleContext, Strategy
-from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, PlannedFilter, QueryPlan, Scan, Window
+from headgate.plan.nodes import (
+    EQUALITIES,
+    Aggregate,
+    Consumer,
+    Feed,
+    Filter,
+    Join,
+    Limit,
+    Node,
+    Op,
+    PlannedFilter,
+    QueryPlan,
+    Scan,
+    Window,
+)
 from headgate.plan.shrink import shrunk
 from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 
-_NOT_CHEAP, _NOTHING = "build side is not cheap", "would remove nothing"
-_ONLY_TAPPED = (_NOT_CHEAP, _NOTHING)  # a build side that is not worth a run of its own may be worth a tap
+_KEEPS_KEYS = (Op.IS_NOT_NULL, Op.DYNAMIC_PRUNING)
 _LARGER, _FAR_LARGER = 0.9, 0.05
 _LARGE = 8  # times the smallest scan that is worth a filter
+
+
+@dataclass(frozen=True, slots=True)
+class _Objection:
+    """Why a filter is not worth a run of its build side; it may still be worth a tap."""
+
+    reason: str
+    may_tap: bool = False
 
 
 def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
@@ -51,7 +72,7 @@ def _shrunk(
 
 def _by_rows(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> PlannedFilter:
     """Mark the scans whose rows are worth a test each, although every file may hold rows that pass."""
-    if planned.op not in ("=", "<=>") or not context.filter_rows:
+    if planned.op not in EQUALITIES or not context.filter_rows:
         return planned
     if planned.build_once_only and not _is_small(nodes[planned.build], context):
         return planned  # its rows would be too many to keep, and its keys of no use
@@ -77,7 +98,7 @@ def _rows_pay(to: Consumer, planned: PlannedFilter, nodes: dict[int, Node], cont
         if join.smaller_bytes > context.broadcast_bytes:
             if context.strategy is Strategy.ALWAYS:
                 return True
-            return is_large and sum(map(context.left, build.scans())) <= share * context.left(scan)
+            return is_large and sum(map(context.bytes_left, build.scans())) <= share * context.bytes_left(scan)
         if join.type in ("INNER", "LEFT SEMI") and _may_select(other):
             share = min(share, _FAR_LARGER)
     return False
@@ -99,7 +120,7 @@ def _drop_unpromising(
     alive = [planned for planned in filters.values() if planned.is_alive]
     selective = _selective_builds(alive, nodes, context)
     verdicts = {f.id: _judged(f, selective, nodes, context) for f in alive}
-    kept = {name for name, reason in verdicts.items() if not reason}
+    kept = {name for name, objection in verdicts.items() if objection is None}
     while True:
         build_scans = {scan.id for name in kept for scan in nodes[filters[name].build].scans()}
         feeding = {
@@ -114,14 +135,14 @@ def _drop_unpromising(
         if not feeding:
             break
         kept |= feeding
-    for name, reason in verdicts.items():
-        if name not in kept:
-            tapped = reason.startswith(_ONLY_TAPPED) and _tap_pays(whole[name], nodes, context)
-            filters[name] = _tapped(whole[name]) if tapped else replace(filters[name], reason=reason)
+    for name, objection in verdicts.items():
+        if objection is not None and name not in kept:
+            tapped = objection.may_tap and _tap_pays(whole[name], nodes, context)
+            filters[name] = _tapped(whole[name]) if tapped else replace(filters[name], reason=objection.reason)
 
 
 def _tapped(planned: PlannedFilter) -> PlannedFilter:
-    return replace(planned, non_blocking=True, tapped=True)
+    return replace(planned, feed=Feed.TAP)
 
 
 def _tap_pays(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> bool:
@@ -169,37 +190,43 @@ def _is_small(build: Node, context: RuleContext) -> bool:
     return build.scanned_bytes() <= context.broadcast_bytes
 
 
-def _judged(planned: PlannedFilter, selective: set[int], nodes: dict[int, Node], context: RuleContext) -> str:
+def _judged(
+    planned: PlannedFilter, selective: set[int], nodes: dict[int, Node], context: RuleContext
+) -> _Objection | None:
     if planned.build not in selective:
-        return "build side keeps every key: it has no filter"
-    reasons = [_consumer_verdict(consumer, planned, nodes, context) for consumer in planned.consumers]
-    return "" if "" in reasons else reasons[0]
+        return _Objection("build side has no predicate, so it keeps every key")
+    objections = [_objection(consumer, planned, nodes, context) for consumer in planned.consumers]
+    return None if None in objections else objections[0]
 
 
-def _consumer_verdict(consumer: Consumer, planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext) -> str:
+def _objection(
+    consumer: Consumer, planned: PlannedFilter, nodes: dict[int, Node], context: RuleContext
+) -> _Objection | None:
     scan, build_bytes = nodes[consumer.scan], nodes[planned.build].scanned_bytes()
     assert isinstance(scan, Scan)
     if _is_small(nodes[planned.build], context) and _is_pruned_by_spark(consumer, nodes):
-        return "Spark prunes these partitions itself, by the broadcast of the build side"
+        return _Objection("Spark prunes these partitions itself, by the broadcast of the build side")
     if consumer.by_rows:
-        return ""
+        return None
     if scan.bytes < context.min_scan_bytes:
-        return f"scan is small: {scan.bytes:,} bytes"
+        return _Objection(f"scan is small: {scan.bytes:,} bytes")
     if build_bytes > context.max_build_share * scan.bytes:
-        return f"{_NOT_CHEAP}: it reads {build_bytes:,} bytes to narrow a scan of {scan.bytes:,}"
+        costly = f"build side is not cheap: it reads {build_bytes:,} bytes to narrow a scan of {scan.bytes:,}"
+        return _Objection(costly, may_tap=True)
     clustering = context.clustering(consumer.scan, consumer.column)
     if clustering.why_not:
-        return clustering.why_not
+        return _Objection(clustering.why_not)
     if not clustering.is_useful:
-        return f"{_NOTHING}: {clustering.depth:.0%} of {clustering.containers} row groups overlap in this column"
-    return ""
+        mixed = f"{clustering.depth:.0%} of {clustering.containers} row groups overlap in this column"
+        return _Objection(f"would remove nothing: {mixed}", may_tap=True)
+    return None
 
 
 def _is_pruned_by_spark(consumer: Consumer, nodes: dict[int, Node]) -> bool:
     """Whether Spark's own dynamic pruning is on the very column: a second filter would only list the files again."""
     for node in nodes.values():
         if isinstance(node, Filter) and any(scan.id == consumer.scan for scan in node.scans()):
-            own = (test.left for test in node.conjuncts if test.op == "dynamic pruning" and test.left is not None)
+            own = (test.left for test in node.conjuncts if test.op == Op.DYNAMIC_PRUNING and test.left is not None)
             if any(key.unwrapped()[0].column == consumer.column for key in own):
                 return True
     return False
@@ -232,12 +259,10 @@ def _may_select(build: Node) -> bool:
     for node in build.walk():
         match node:
             case Filter(conjuncts=conjuncts):
-                if any(conjunct.op not in ("is not null", "dynamic pruning") for conjunct in conjuncts):
+                if any(conjunct.op not in _KEEPS_KEYS for conjunct in conjuncts):
                     return True
             case Limit() | Scan(source="local" | "range"):
                 return True
             case Join(type="LEFT SEMI" | "LEFT ANTI"):
                 return True
-            case Aggregate() | _:
-                continue
     return False

@@ -3,8 +3,8 @@
     region -> nation -> supplier -> lineitem      waves 0, 1, 2
 
 Builds of one wave do not depend on each other and run side by side. Filters that wait for each other in a circle cannot
-all be waited for: the one with the costliest build becomes non-blocking, until the circle is open. Nobody waits for it;
-it is applied when it arrives. Where that is not wanted (``spark.headgate.nonBlocking=false``) it is dropped.
+all be waited for: the one with the costliest build runs in the background, until the circle is open. The query does not
+wait for it, and applies it when it arrives; with ``spark.headgate.nonBlocking=false`` it is dropped.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headgate.plan.context import RuleContext
-from headgate.plan.nodes import Node, PlannedFilter, QueryPlan
+from headgate.plan.nodes import Feed, Node, PlannedFilter, QueryPlan
 
 
 def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
     """Give each living filter its wave."""
     nodes = plan.nodes()
     filters = {planned.id: planned for planned in plan.filters}
-    waiting = {planned.build for planned in plan.filters if planned.is_alive and not planned.tapped}
-    done: set[int] = set()
+    waiting = {planned.build for planned in plan.filters if planned.is_awaited}
     wave = 0
     while waiting:
         needs = {build: _needed(build, filters, nodes) & waiting for build in waiting}
@@ -31,10 +30,9 @@ def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
             waiting.discard(costliest)
             continue
         for planned in list(filters.values()):
-            if planned.is_alive and planned.build in ready and not planned.tapped:
+            if planned.is_awaited and planned.build in ready:
                 filters[planned.id] = replace(planned, wave=wave)
         waiting -= ready
-        done |= ready
         wave += 1
     return replace(plan, filters=tuple(filters.values()))
 
@@ -64,6 +62,6 @@ def _needed(build: int, filters: dict[str, PlannedFilter], nodes: dict[int, Node
 def _open_circle(filters: dict[str, PlannedFilter], build: int, *, non_blocking: bool) -> None:
     why = "waits in a circle with other filters, and its build side is the costliest"
     for planned in list(filters.values()):
-        if planned.is_alive and planned.build == build:
-            changed = replace(planned, non_blocking=True) if non_blocking else replace(planned, reason=why)
+        if planned.is_awaited and planned.build == build:
+            changed = replace(planned, feed=Feed.BACKGROUND) if non_blocking else replace(planned, reason=why)
             filters[planned.id] = changed

@@ -12,7 +12,18 @@ from dataclasses import replace
 from headgate.domain import loses_nothing, value_type
 from headgate.errors import InvalidFilter
 from headgate.plan.context import RuleContext
-from headgate.plan.nodes import Aggregate, Consumer, Limit, Node, Other, PlannedFilter, QueryPlan, Scan, Window
+from headgate.plan.nodes import (
+    EQUALITIES,
+    Aggregate,
+    Consumer,
+    Limit,
+    Node,
+    Other,
+    PlannedFilter,
+    QueryPlan,
+    Scan,
+    Window,
+)
 
 STABLE_SOURCES = frozenset({"parquet", "files", "gated", "local", "range", "cached", "checkpoint"})
 _NAMES = {
@@ -74,7 +85,7 @@ def _type_reason(node: Node, column: int, compared: str) -> str:
 
 
 def _op_reason(planned: PlannedFilter, context: RuleContext) -> str:
-    if planned.op not in ("=", "<=>") and not context.range_filters:
+    if planned.op not in EQUALITIES and not context.range_filters:
         return "range filters are off: spark.headgate.rangeFilters=false"
     return ""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from headgate.catalyst import Query
 from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.plan import Clustering, Node
@@ -12,11 +12,23 @@ from headgate.plan.nodes import Scan
 from headgate.plan.statics import static_domains
 from headgate.prune import PruneLevels, ScanVerdict, clustering_depth, prune_scan
 from headgate.prune.scan import bounds_of
-from headgate.tables import LayoutCache, ParquetLayout, read_local_tails
+from headgate.tables import LayoutCache, Listing, ParquetLayout, read_local_tails
 from headgate.tables.footers import local_path
 
 _ALL_FOOTERS = 2048
 _SAMPLE = 256
+
+
+class ScanSource(Protocol):
+    """Where the files of scans come from: `CatalystQuery`, or in tests whatever lists files."""
+
+    def list_files(self, scan: int) -> Listing:
+        """Return the files of a scan."""
+        ...
+
+    def read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
+        """Read the ends of files, given as (path, size, bytes wanted)."""
+        ...
 
 
 class Scans:
@@ -24,14 +36,14 @@ class Scans:
 
     def __init__(
         self,
-        query: Query,
+        source: ScanSource,
         root: Node,
         cache: LayoutCache,
         settings: Settings,
         *,
         case_sensitive: bool = False,
     ) -> None:
-        self._query, self._cache, self._case_sensitive = query, cache, case_sensitive
+        self._source, self._cache, self._case_sensitive = source, cache, case_sensitive
         self.nodes = {node.id: node for node in root.walk() if isinstance(node, Scan)}
         self._levels = PruneLevels(settings.prune_partitions, settings.prune_files, settings.prune_row_groups)
         self._statics = static_domains(root)
@@ -41,7 +53,7 @@ class Scans:
     def layout(self, scan: int) -> ParquetLayout:
         """Return the files of a scan."""
         if scan not in self._layouts:
-            listing = self._query.list_files(scan)
+            listing = self._source.list_files(scan)
             self._layouts[scan] = self._cache.get(listing, self._read_tails, case_sensitive=self._case_sensitive)
         return self._layouts[scan]
 
@@ -60,7 +72,7 @@ class Scans:
             domains = {name: domain for name, domain in domains.items() if name in partitions}
         return prune_scan(domains, layout, self._levels)
 
-    def left(self, scan: int, found: Mapping[str, Domain] | None = None) -> int:
+    def bytes_left(self, scan: int, found: Mapping[str, Domain] | None = None) -> int:
         """Return the bytes of a scan that its own conditions, and what was found of its columns, leave to be read."""
         domains = dict(self._statics.get(scan, {}))
         for name, domain in (found or {}).items():
@@ -95,7 +107,8 @@ class Scans:
 
     def can_gate(self, scan: int) -> bool:
         """Whether late filters can be applied to a scan: its files must be known, and its columns found by name."""
-        return not self.nodes[scan].by_field_id and bool(self.layout(scan).files)
+        node = self.nodes[scan]
+        return node.source == "parquet" and not node.by_field_id and bool(self.layout(scan).files)
 
     def _judge(self, scan: int, column: int) -> Clustering:
         found = self.nodes[scan].find_column(column)
@@ -120,7 +133,7 @@ class Scans:
     def _read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
         if all(local_path(path) is not None for path, _, _ in wanted):
             return read_local_tails(wanted)
-        return self._query.read_tails(wanted)
+        return self._source.read_tails(wanted)
 
 
 def _sampled(count: int) -> list[int]:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from headgate.journey.waiting import ScanSpeed, Waiting
+from headgate.query.waiting import ScanSpeed, Waiting
 
 
 class Running:

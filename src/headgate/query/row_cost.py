@@ -1,4 +1,4 @@
-"""Judge the filters that drop only rows while builds run: by what is left of scans, and by how many keys were found."""
+"""Judge filters that drop only rows, while builds run: by what is left of scans, and by how many keys were found."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 
 from headgate.config import Settings
 from headgate.domain import Domain
-from headgate.journey.scans import Scans
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
+from headgate.query.scans import Scans
 
 Found = Callable[[int], Mapping[str, Domain]]  # what the filters so far say of the columns of a scan
 
 
-class Worth:
+class RowFilterCost:
     """What filters by rows are worth in one query."""
 
     def __init__(self, plan: QueryPlan, scans: Scans, settings: Settings) -> None:
@@ -22,8 +22,8 @@ class Worth:
         """Say why a filter is no longer worth its build, or nothing: its scans may be small by now."""
         if self._settings.strategy != "cost" or not all(self._is_by_rows(to) for to in planned.consumers):
             return ""
-        reading = sum(self._scans.left(scan.id, found(scan.id)) for scan in self._nodes[planned.build].scans())
-        left = max(self._scans.left(to.scan, found(to.scan)) for to in planned.consumers)
+        reading = sum(self._scans.bytes_left(scan.id, found(scan.id)) for scan in self._nodes[planned.build].scans())
+        left = max(self._scans.bytes_left(to.scan, found(to.scan)) for to in planned.consumers)
         if reading <= left:
             return ""
         return f"too little is left of its scan: {left:,} bytes, and its build side reads {reading:,}"

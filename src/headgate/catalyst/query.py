@@ -1,0 +1,120 @@
+"""One query's plan on its way across and back: a thin face over the Java `QueryContext`."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headgate.catalyst.compiler import JavaClasses
+from headgate.catalyst.listing import read_listing
+from headgate.catalyst.packed import PackedBuild, unpack_builds, unpack_tap
+from headgate.catalyst.reader import read_plan
+from headgate.catalyst.wire import BuildOrders, LateNumbers, PlanEdits, SessionFacts, decoded, encoded
+from headgate.domain import TupleDomain, encode_json
+from headgate.plan import Node
+from headgate.tables import Listing
+
+_LONG = 365 * 24 * 3600 * 1000
+
+
+class CatalystQuery:
+    """One query as Catalyst knows it: read it, run its build sides, write it with edits."""
+
+    def __init__(self, context: Any, classes: JavaClasses) -> None:
+        self._context, self._classes = context, classes
+
+    def read(self) -> tuple[Node, SessionFacts]:
+        """Return the plan as nodes, and the facts of its session."""
+        return read_plan(handed_over(self._context.read()))
+
+    def list_files(self, scan: int) -> Listing:
+        """Return the files of a scan; a listing that is the same as an earlier one has the same key."""
+        return read_listing(handed_over(self._context.listFiles(scan)))
+
+    def start_builds(self, orders: BuildOrders) -> RunningBuilds:
+        """Start build sides and return at once."""
+        return RunningBuilds(self._context.startBuilds(encoded(orders)))
+
+    def idle_share(self) -> float:
+        """Return the share of Spark's task slots that are idle."""
+        return float(self._context.idleShare())
+
+    def tapped_filters(self) -> list[str]:
+        """Return the filters whose build sides are tapped in the plan that was written."""
+        return [str(name) for name in self._context.tappedFilters()]
+
+    def wait_for_tap(self, filter: str, seconds: float) -> list[bytes] | None:
+        """Return the packed keys that each task of a tap reported, or None when it still collects after so long."""
+        reply = self._context.awaitTap(filter, int(seconds * 1000))
+        return None if reply is None else unpack_tap(handed_over(reply))
+
+    def forget_tap(self, filter: str) -> None:
+        """Stop waiting for a tap."""
+        self._context.forgetTap(filter)
+
+    def outdated(self) -> str:
+        """Say why the written plan ran as if it had no filters, or nothing: its tables may have changed by then."""
+        return str(self._context.outdated() or "")
+
+    def release(self) -> None:
+        """Let go of the plan and of what was collected for it."""
+        self._context.release()
+
+    def late_numbers(self) -> LateNumbers:
+        """Return what the late filters did so far."""
+        return decoded(str(self._context.tellLate()), LateNumbers)
+
+    def forget_unread(self) -> None:
+        """Let go of what was counted file by file."""
+        self._context.forgetUnread()
+
+    def publish(self, query: str, filter: str, domain: TupleDomain) -> None:
+        """Bring a complete late filter to the driver's own process."""
+        self._classes.call("LateStates", "publish", query, filter, encode_json(domain).decode())
+
+    def write(self, edits: PlanEdits) -> Any:
+        """Return the Catalyst plan with the edits made."""
+        return self._context.write(encoded(edits))
+
+    def read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
+        """Read the ends of files through Spark's own file systems."""
+        paths, sizes, counts = (self._classes.listed([item[i] for item in wanted]) for i in range(3))
+        packed = self._context.readTails(paths, sizes, counts)
+        return [None if tail is None else base64.b64decode(tail) for tail in packed]
+
+    @property
+    def was_cancelled(self) -> bool:
+        """Whether the user cancelled the query while its builds ran."""
+        return bool(self._context.isCancelled())
+
+
+class RunningBuilds:
+    """Build sides that run."""
+
+    def __init__(self, builds: Any) -> None:
+        self._builds = builds
+
+    def cancel(self) -> None:
+        """End the jobs of the builds."""
+        self._builds.cancel()
+
+    def wait(self, seconds: float | None) -> list[PackedBuild] | None:
+        """Return what the builds gave, or None when they still run after so long."""
+        millis = _LONG if seconds is None else max(0, int(min(seconds * 1000, _LONG)))
+        reply = getattr(self._builds, "await")(millis)
+        return None if reply is None else unpack_builds(handed_over(reply))
+
+
+def handed_over(reply: str) -> bytes:
+    """Take what Java handed over: packed into the reply, or in a file that is read and removed."""
+    how, _, body = reply.partition(":")
+    if how == "packed":
+        return gzip.decompress(base64.b64decode(body))
+    path = Path(body)
+    try:
+        return path.read_bytes()
+    finally:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,213 @@
+"""What Python and Java say to each other, as types: a plan's edits, the builds to run, a session's facts, late counts.
+
+Messages are JSON with camelCase names, written and read here and nowhere else. The Java side reads them in `PlanWriter`
+and `Builds`, and writes them in `PlanReader`, `QueryContext` and `StreamGate`. Files in tests/catalyst/wire hold an
+example of each, which the tests of both sides read.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+Literal = bool | int | str | None
+"""A value in Spark's internal form; floats and decimals are text, bytes are base64."""
+
+
+class _Message(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A message; what has its default value is left out."""
+
+
+class Predicate(_Message, frozen=True, kw_only=True):
+    """A test of one column: values or ranges (with None for an open end), and a roaring bitmap that refines them."""
+
+    column: int
+    values: list[Literal] | None = None
+    ranges: list[tuple[Literal, Literal]] | None = None
+    bitmap: str | None = None
+    null: bool = False
+
+
+class LateGate(_Message, frozen=True, kw_only=True):
+    """A late filter on a column of a scan; ``rows`` says whether it tests each row as well."""
+
+    id: str
+    number: int
+    column: int
+    rows: bool
+
+
+class ScanEdit(_Message, frozen=True, kw_only=True):
+    """What is left of one scan: files by number (None: all), byte ranges of files that are read in part, and tests."""
+
+    keep: list[int] | None = None
+    row_groups: dict[int, list[int]] = {}
+    filters: list[Predicate] = []
+    late: list[LateGate] = []
+
+
+class TapFilter(_Message, frozen=True, kw_only=True):
+    """A filter that a tap notes the keys for."""
+
+    id: str
+    column: int
+
+
+class Tap(_Message, frozen=True, kw_only=True):
+    """A tap on one side (0: left, 1: right) of a join, which Spark shuffles by ``keys``."""
+
+    side: int
+    max_distinct: int
+    max_bytes: int
+    keys: list[int]
+    filters: list[TapFilter]
+
+
+class LateQuery(_Message, frozen=True, kw_only=True):
+    """Where executors ask for the late filters of a query, how many there are, and how long one question may wait."""
+
+    query: str
+    url: str
+    token: str
+    filters: int
+    max_wait_ms: int
+
+
+class PlanEdits(_Message, frozen=True, kw_only=True):
+    """All edits of a plan or a part of it; scans, builds and joins are named by their node number."""
+
+    scans: dict[int, ScanEdit] = {}
+    builds: dict[int, int] = {}
+    taps: dict[int, Tap] = {}
+    late: LateQuery | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the plan stays as it is."""
+        return self == PlanEdits()
+
+
+class KeyLimits(_Message, frozen=True, kw_only=True):
+    """How much a task may keep of one key."""
+
+    max_distinct: int
+    max_bytes: int
+
+
+class BuildOrder(_Message, frozen=True, kw_only=True):
+    """A build side to run: the positions of its keys, how many bytes of rows may come back, and its edits."""
+
+    node: int
+    keys: list[int]
+    row_bytes: int
+    edits: PlanEdits
+
+
+class BuildOrders(_Message, frozen=True, kw_only=True):
+    """Build sides that run at the same time."""
+
+    limits: KeyLimits
+    builds: list[BuildOrder]
+
+
+class SessionFacts(_Message, frozen=True, kw_only=True):
+    """What planning needs to know of the session: Spark's broadcast limit, how names compare, and our settings."""
+
+    broadcast_bytes: int
+    case_sensitive: bool
+    settings: dict[str, str]
+
+
+class FilterCounts(msgspec.Struct, frozen=True):
+    """What tasks counted for one late filter; times are in milliseconds since 1970, or 0."""
+
+    rows: int = 0
+    opened_before: int = 0
+    received: int = 0
+    applied: int = 0
+
+
+class Closed(msgspec.Struct, frozen=True, array_like=True):
+    """Files and row groups that one late filter closed."""
+
+    files: int = 0
+    row_groups: int = 0
+
+
+class Unread(msgspec.Struct, frozen=True, array_like=True):
+    """What late filters left unread of one scan; ``uncounted`` files were closed without counting their row groups."""
+
+    files: int = 0
+    row_groups: int = 0
+    bytes: int = 0
+    uncounted: int = 0
+
+
+class LateNumbers(_Message, frozen=True, kw_only=True):
+    """What the late filters of a query did so far: by filter number (``counts`` holds four for each), and by scan."""
+
+    counts: list[int] = []
+    filters: dict[int, Closed] = {}
+    scans: dict[int, Unread] = {}
+
+    def counted(self, filter: int) -> FilterCounts:
+        """Return what tasks counted for a filter."""
+        width = len(FilterCounts.__struct_fields__)
+        return FilterCounts(*self.counts[filter * width : (filter + 1) * width])
+
+    def closed(self, filter: int) -> Closed:
+        """Return what a filter closed."""
+        return self.filters.get(filter, Closed())
+
+    def unread(self, scan: int) -> Unread:
+        """Return what was left unread of a scan."""
+        return self.scans.get(scan, Unread())
+
+
+class SourceLog(_Message, frozen=True, kw_only=True):
+    """One source of a micro-batch; ``cut_off`` is in microseconds since 1970."""
+
+    source: str
+    column: str | None
+    cut_off: int | None
+    late_rows: int
+    null_rows: int
+    files: int
+    files_skipped: int
+    row_groups: int
+    row_groups_skipped: int
+    reason: str
+
+
+class BatchLog(_Message, frozen=True, kw_only=True):
+    """One micro-batch; ``watermark`` is in milliseconds since 1970."""
+
+    batch_id: int
+    watermark: int
+    generation: int
+    strict: bool
+    plan_micros: int
+    sources: list[SourceLog]
+    failure: str = ""
+
+
+class StreamLog(_Message, frozen=True, kw_only=True):
+    """The last micro-batches of a streaming query, oldest first, and how often Headgate failed in it."""
+
+    batches: list[BatchLog] = []
+    failures: int = 0
+    last_failure: str = ""
+
+
+Message = TypeVar("Message", bound=_Message)
+
+
+def encoded(message: _Message) -> str:
+    """Return a message as JSON."""
+    return msgspec.json.encode(message).decode()
+
+
+def decoded(text: str | bytes, kind: type[Message]) -> Message:
+    """Read a message of some kind from JSON."""
+    return msgspec.json.decode(text, type=kind)

@@ -1,0 +1,63 @@
+"""What is known of one query when its report is asked for: what planning, builds and late filters leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headgate.catalyst.wire import Unread
+from headgate.domain import Domain
+from headgate.observe.report import LateReport
+from headgate.plan import PlannedFilter, QueryPlan
+from headgate.prune import ScanVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class FilterFacts:
+    """What became of one filter: the values that arrived (None: none did), how long that took, and what went wrong.
+
+    ``given_up`` says why its values never came or were not used; ``widened`` why it is wider than what was found.
+    """
+
+    planned: PlannedFilter
+    domain: Domain | None = None
+    collect_ms: int = 0
+    given_up: str = ""
+    widened: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanFacts:
+    """What filters made of one scan: what is left of it, which filters narrowed it, and why others did not."""
+
+    verdict: ScanVerdict
+    filters: tuple[str, ...] = ()
+    idle: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LateFacts:
+    """What late filters did so far: the story of each, and what they left unread of each scan."""
+
+    filters: Mapping[str, LateReport] = field(default_factory=dict)
+    scans: Mapping[int, Unread] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFacts:
+    """All that is known of one query.
+
+    ``narrowed`` has the scans that filters were tried on, ``whole`` the scans whose files were listed, as they are
+    without filters. ``kept`` are the scans in build sides whose rows are in the plan. ``late`` is None for a query
+    that waited for all of its filters.
+    """
+
+    plan: QueryPlan
+    filters: Mapping[str, FilterFacts]
+    narrowed: Mapping[int, ScanFacts]
+    whole: Mapping[int, ScanVerdict]
+    kept: frozenset[int] = frozenset()
+    only_reported: bool = False
+    plan_ms: float = 0.0
+    build_ms: float = 0.0
+    late: LateFacts | None = None

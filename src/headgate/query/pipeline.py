@@ -1,0 +1,142 @@
+"""The way of one query through Headgate, in order: `QueryPipeline.run`.
+
+read the plan -> plan its filters -> run the builds, wave by wave -> narrow the scans -> write the plan -> report
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from headgate.catalyst import CatalystQuery
+from headgate.catalyst.wire import PlanEdits
+from headgate.collect import BuildRequest, RunningWave
+from headgate.config import Settings, read_settings
+from headgate.coordinator import Coordinator
+from headgate.observe import QueryReport
+from headgate.plan import RuleContext, Strategy, plan_filters
+from headgate.query.gates import gated, late_filters, taps
+from headgate.query.late import LateFilters
+from headgate.query.planned import PlannedQuery
+from headgate.query.run import QueryRun
+from headgate.query.scans import Scans
+from headgate.query.waiting import ScanSpeed, Waiting
+from headgate.tables import LayoutCache
+
+
+@dataclass(frozen=True, slots=True)
+class _Background:
+    """Late filters, and the builds that they are still to come from."""
+
+    filters: LateFilters
+    running: RunningWave | None
+    wave: Sequence[BuildRequest]
+
+
+class QueryPipeline:
+    """What the queries of one session share on their way: footers, the speed of scans, the coordinator."""
+
+    def __init__(self, coordinator: Callable[[], Coordinator | None], is_running: Callable[[str], bool]) -> None:
+        self._cache, self._speed = LayoutCache(), ScanSpeed()
+        self._coordinator, self._is_running = coordinator, is_running
+
+    def run(self, query: CatalystQuery, *, patient: bool = False) -> PlannedQuery:
+        """Take one query all the way; one that is only explained waits patiently for all that it can."""
+        started = time.perf_counter()
+        root, session = query.read()
+        settings = read_settings(session.settings)
+        scans = Scans(query, root, self._cache, settings, case_sensitive=session.case_sensitive)
+        plan = plan_filters(root, _context(settings, scans, session.broadcast_bytes))
+        run = QueryRun(plan, scans, settings, session.broadcast_bytes)
+        background = None if settings.strategy == "never" else self._build(query, run, patient=patient)
+        if query.was_cancelled:
+            return PlannedQuery(query, run, None)
+        edits = run.edits()
+        if background is not None:
+            edits = _with_late(edits, background.filters, run)
+        written = None if edits.is_empty else query.write(edits)
+        run.plan_ms = (time.perf_counter() - started) * 1000 - run.build_ms
+        if background is None:
+            query.release()
+            return PlannedQuery(query, run, written)
+        background.filters.start(plan, background.running, background.wave, run.next_late_wave)
+        return PlannedQuery(query, run, written, background.filters)
+
+    def unfiltered_report(self, query: CatalystQuery) -> QueryReport:
+        """Return the report of a query that never left the JVM."""
+        root, session = query.read()
+        settings = read_settings(session.settings)
+        scans = Scans(query, root, self._cache, settings)
+        plan = plan_filters(root, _context(settings, scans, 0), rules=())
+        return QueryRun(plan, scans, settings, 0).report()
+
+    def _build(self, query: CatalystQuery, run: QueryRun, *, patient: bool) -> _Background | None:
+        """Run the waves of builds as long as the query waits; return what is still to come, if anything is."""
+        waiting = Waiting(math.inf) if patient else self._waiting(query, run)
+        running, wave = self._wait_for_waves(query, run, waiting)
+        if query.was_cancelled:
+            return None
+        run.schedule.give_up_unrepeatable()
+        awaited = run.schedule.awaited()
+        late = late_filters(awaited, run.scans, run.schedule.kept_scans())
+        coordinator = self._coordinator() if late else None
+        if coordinator is None:
+            if late:
+                run.schedule.give_up(
+                    awaited, "the query did not wait for it, and there is no coordinator to bring it late"
+                )
+            if running is not None:  # no scan could use what it still brings
+                running.cancel()
+            return None
+        filters = LateFilters(query, coordinator, run.schedule, late, run.limits, self._is_running)
+        return _Background(filters, running, wave)
+
+    def _wait_for_waves(
+        self, query: CatalystQuery, run: QueryRun, waiting: Waiting
+    ) -> tuple[RunningWave | None, Sequence[BuildRequest]]:
+        """Take in one wave after another; return the wave that the query no longer waits for, if there is one."""
+        while wave := run.next_wave():
+            running = RunningWave(query, wave, run.limits)
+            began = time.perf_counter()
+            results = waiting.wait(running)
+            run.build_ms += (time.perf_counter() - began) * 1000
+            if results is None:
+                return running, wave
+            run.schedule.take(wave, results)
+            if query.was_cancelled:
+                break
+            for request, result in zip(wave, results, strict=True):
+                self._speed.learn(run.build_bytes(request.node), result.millis / 1000)
+        return None, ()
+
+    def _waiting(self, query: CatalystQuery, run: QueryRun) -> Waiting:
+        settings = run.settings
+        if not settings.non_blocking:
+            return Waiting(math.inf)
+        spared = self._speed.seconds(run.fed_bytes()) * (1.0 - settings.min_selectivity)
+        return Waiting.of(
+            settings.max_wait, spared=spared, threshold=settings.queue_threshold, idle_share=query.idle_share
+        )
+
+
+def _with_late(edits: PlanEdits, filters: LateFilters, run: QueryRun) -> PlanEdits:
+    """Add the gates and taps of late filters to the edits of the plan."""
+    scans = gated(edits.scans, filters.filters, run.plan, run.settings, run.broadcast_bytes)
+    tapped = taps(run.schedule.awaited(), run.plan, run.limits)
+    return PlanEdits(scans=scans, builds=edits.builds, taps=tapped, late=filters.register(run.settings))
+
+
+def _context(settings: Settings, scans: Scans, broadcast: int) -> RuleContext:
+    return RuleContext(
+        strategy=Strategy(settings.strategy),
+        broadcast_bytes=max(broadcast, 0),
+        min_selectivity=settings.min_selectivity,
+        range_filters=settings.range_filters,
+        filter_rows=settings.filter_rows,
+        non_blocking=settings.non_blocking,
+        never_waits=settings.max_wait == 0.0,
+        clustering=scans.clustering,
+        bytes_left=lambda scan: scans.bytes_left(scan.id),
+    )

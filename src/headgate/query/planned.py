@@ -1,0 +1,49 @@
+"""One query after its way through Headgate: the plan that was written, and what can be told of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headgate.catalyst import CatalystQuery
+from headgate.observe import QueryReport
+from headgate.plan import Node
+from headgate.query.late import LateFilters
+from headgate.query.run import QueryRun
+
+
+class PlannedQuery:
+    """A query with its filters in place; ``plan`` is None where nothing was changed.
+
+    A query without late filters has its report at once. One with late filters has it anew each time, until it has
+    ended: what they needed is let go then.
+    """
+
+    def __init__(self, query: CatalystQuery, run: QueryRun, plan: Any, late: LateFilters | None = None) -> None:
+        self.plan, self.late = plan, late
+        self.root: Node = run.plan.root
+        self._query = query
+        self._run: QueryRun | None = run
+        self._report = QueryReport()
+        if late is None:
+            self.conclude()
+
+    def report(self) -> QueryReport:
+        """Return the report, with what late filters have done by now and whether the filters were used at all."""
+        if self._run is not None:
+            self._report = self._run.report(None if self.late is None else self.late.facts())
+        if outdated := self._query.outdated():
+            self._report.note = f"It ran unfiltered: {outdated}"
+        return self._report
+
+    def conclude(self) -> None:
+        """Make the last report, and let go of what was needed for it."""
+        if self._run is None:
+            return
+        self._report = self._run.report(None if self.late is None else self.late.facts())
+        self._run = None
+        if self.late is not None:
+            self.late.forget()
+
+    def drop_plan(self) -> None:
+        """Let go of the plan, which may carry megabytes of collected rows."""
+        self.plan = None

@@ -1,0 +1,128 @@
+"""One query between planning and writing: its plan, its scans and its schedule, and the edits that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from headgate.catalyst.wire import PlanEdits, ScanEdit
+from headgate.collect import BuildKey, BuildRequest
+from headgate.config import Settings
+from headgate.domain import Limits
+from headgate.observe import LateFacts, QueryFacts, QueryReport, ScanFacts, report_of
+from headgate.plan import PlannedFilter, QueryPlan
+from headgate.plan.nodes import Filter, Node, Op
+from headgate.query.narrow import column_domains, narrowed
+from headgate.query.row_cost import RowFilterCost
+from headgate.query.scans import Scans
+from headgate.query.schedule import BuildSchedule, ScheduledBuild
+
+
+@dataclass(slots=True)
+class QueryRun:
+    """The state of one query; ``schedule`` is the part of it that several threads share."""
+
+    plan: QueryPlan
+    scans: Scans
+    settings: Settings
+    broadcast_bytes: int
+    plan_ms: float = 0.0
+    build_ms: float = 0.0
+    limits: Limits = field(init=False)
+    schedule: BuildSchedule = field(init=False)
+    _cost: RowFilterCost = field(init=False)
+    _nodes: dict[int, Node] = field(init=False)
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        self.limits = Limits(settings.max_distinct_values, settings.max_filter_bytes, ranges=settings.range_filters)
+        self.schedule = BuildSchedule(self.plan, settings)
+        self._cost = RowFilterCost(self.plan, self.scans, settings)
+        self._nodes = self.plan.nodes()
+
+    def build_bytes(self, build: int) -> int:
+        """Return the bytes of the files that a build side scans."""
+        return self._nodes[build].scanned_bytes()
+
+    def fed_bytes(self) -> int:
+        """Return the bytes of the scans that filters may narrow."""
+        return sum(self.scans.nodes[scan].bytes for scan in self._fed_scans())
+
+    def next_wave(self) -> list[BuildRequest]:
+        """Return the builds that run next before the query, none when all are done."""
+        return self._requests(self.schedule.next_wave(self._why_not))
+
+    def next_late_wave(self) -> list[BuildRequest]:
+        """Return the builds that run next while the query runs, none when all are done."""
+        return self.next_wave() or self._requests(self.schedule.next_in_background())
+
+    def _why_not(self, planned: PlannedFilter) -> str:
+        return self._cost.why_not(planned, lambda scan: column_domains(scan, self.schedule.on(scan), self.scans))
+
+    def _requests(self, wave: Sequence[ScheduledBuild]) -> list[BuildRequest]:
+        """Return builds as they are asked of Spark, narrowed by the filters that have arrived."""
+        row_bytes = self.broadcast_bytes if self._may_keep_rows() else 0
+        requests = []
+        for build in wave:
+            node = self._nodes[build.node]
+            positions = {column.id: (i, column.type) for i, column in enumerate(node.output)}
+            keys = tuple(BuildKey(column, *positions[column]) for column in build.columns)
+            edits = self._edits({below.id for below in node.walk()}, exact=True)
+            requests.append(BuildRequest(build.node, keys, row_bytes, edits))
+        return requests
+
+    def edits(self) -> PlanEdits:
+        """Return what is to be changed in the whole plan."""
+        return self._edits(set(self._nodes), exact=False)
+
+    def _edits(self, inside: set[int], *, exact: bool) -> PlanEdits:
+        """Narrow the scans among some nodes, and put collected rows in the place of their build sides."""
+        builds = {node: number for node, number in self.schedule.kept_builds().items() if node in inside}
+        replaced = {below.id for node in builds for below in self._nodes[node].walk()}
+        edits: dict[int, ScanEdit] = {}
+        found: dict[int, ScanFacts] = {}
+        for scan in sorted(inside & set(self.scans.nodes) - replaced):
+            arrived = self.schedule.on(scan)
+            made = narrowed(scan, arrived, self.scans, self._cost, self.settings, exact=exact)
+            if made is not None:
+                found[scan] = made.facts
+                if made.edit is not None:
+                    edits[scan] = made.edit
+        self.schedule.note_narrowed(found)
+        return PlanEdits(scans=edits, builds=builds)
+
+    def _may_keep_rows(self) -> bool:
+        """Spark's own pruning borrows the build side's broadcast: that must stay where no filter of ours is."""
+        fed = self._fed_scans()
+        pruned = [
+            node
+            for node in self._nodes.values()
+            if isinstance(node, Filter) and any(test.op == Op.DYNAMIC_PRUNING for test in node.conjuncts)
+        ]
+        return all(fed & {below.id for below in node.walk()} for node in pruned)
+
+    def _fed_scans(self) -> set[int]:
+        return {to.scan for planned in self.plan.filters if planned.is_alive for to in planned.consumers}
+
+    def report(self, late: LateFacts | None = None) -> QueryReport:
+        """Return the report of the query as it stands now."""
+        filters, scans = self.schedule.facts()
+        gated = set() if late is None else set(late.scans)
+        whole = {
+            scan: verdict
+            for scan in self.scans.nodes
+            if scan not in scans and (verdict := self.scans.whole(scan, row_groups=scan in gated)) is not None
+        }
+        return report_of(
+            QueryFacts(
+                self.plan,
+                filters,
+                scans,
+                whole,
+                kept=self.schedule.kept_scans(),
+                only_reported=self.settings.strategy == "never",
+                plan_ms=self.plan_ms,
+                build_ms=self.build_ms,
+                late=late,
+            )
+        )

@@ -1,0 +1,109 @@
+"""The report follows from the facts: each filter, scan and join, what was done with it, and if nothing, why."""
+
+from __future__ import annotations
+
+from headgate.catalyst.wire import Unread
+from headgate.domain import Domain
+from headgate.observe import FilterFacts, FilterReport, FilterState, LateFacts, LateReport, QueryFacts, ScanFacts
+from headgate.observe.telling import report_of
+from headgate.plan import PlannedFilter, QueryPlan
+from headgate.prune import ScanVerdict
+from tests.plan.builders import scan_id
+from tests.query.chains import chain
+
+PLAN = chain()
+TO_FACT = next(f for f in PLAN.filters if f.is_alive and f.consumers[0].scan == scan_id(PLAN, "fact"))
+FACT, REGION = scan_id(PLAN, "fact"), scan_id(PLAN, "region")
+LEFT = ScanVerdict([1], {}, 4, 8, 2, 4000, 1000)
+WHOLE = ScanVerdict([0, 1, 2, 3], {}, 4, 8, 8, 4000, 4000)
+
+
+def facts(plan: QueryPlan = PLAN, **more: object) -> QueryFacts:
+    given: dict[str, object] = {"filters": {}, "narrowed": {}, "whole": {}, **more}
+    return QueryFacts(plan, **given)  # type: ignore[arg-type]
+
+
+def told(found: QueryFacts, planned: PlannedFilter = TO_FACT) -> FilterReport:
+    return next(f for f in report_of(found).filters if f.id == planned.id)
+
+
+def test_a_filter_that_was_applied() -> None:
+    """Its values, what it cost, and the table that it narrowed."""
+    known = FilterFacts(TO_FACT, Domain.of("int", [3, 7, 9]), 12)
+    found = facts(filters={TO_FACT.id: known}, narrowed={FACT: ScanFacts(LEFT, (TO_FACT.id,))})
+    report = told(found)
+
+    assert (report.state, report.column, report.kind, report.values) == (FilterState.APPLIED, "k", "set", 3)
+    assert (report.collect_ms, report.applied_to, report.reason) == (12, ["fact"], "")
+    scan = next(s for s in report_of(found).scans if s.node == FACT)
+    assert (scan.files_read, scan.files_total, scan.bytes_read, scan.filters) == (1, 4, 1000, [TO_FACT.id])
+    assert scan.reason == ""
+
+
+def test_a_filter_that_was_built_and_removed_nothing() -> None:
+    """The scan's reason is the filter's."""
+    why = "would remove nothing: 4 of 4 files match"
+    known = FilterFacts(TO_FACT, Domain.of("int", [3]), 12)
+    found = facts(filters={TO_FACT.id: known}, narrowed={FACT: ScanFacts(WHOLE, (), {TO_FACT.id: why})})
+
+    assert (told(found).state, told(found).reason) == (FilterState.COLLECTED, why)
+    assert next(s for s in report_of(found).scans if s.node == FACT).reason == why
+
+
+def test_a_filter_that_was_given_up_is_dropped_with_its_reason() -> None:
+    """So is the join that feeds it."""
+    found = facts(filters={TO_FACT.id: FilterFacts(TO_FACT, given_up="build side failed: gone")})
+    join = next(j for j in report_of(found).joins if j.node == TO_FACT.join)
+
+    assert (told(found).state, told(found).reason) == (FilterState.DROPPED, "build side failed: gone")
+    assert (join.filters, join.reason) == ([], "build side failed: gone")
+
+
+def test_a_filter_without_room_is_wider_and_says_so() -> None:
+    """Where nothing was removed, the want of room is the reason."""
+    known = FilterFacts(TO_FACT, Domain.all("int"), widened="there was no room")
+    assert told(facts(filters={TO_FACT.id: known})).reason == "there was no room"
+
+
+def test_a_strategy_that_only_reports() -> None:
+    """Nothing ran, and the report names the setting."""
+    assert told(facts(only_reported=True)).reason == "only reported: spark.headgate.strategy=never"
+
+
+def test_a_filter_that_cannot_come_late() -> None:
+    """The query did not wait, and the type of the column has no gate."""
+    assert told(facts()).reason.endswith("its scans cannot be filtered late by a column of type int")
+
+
+def test_a_scan_whose_rows_are_in_the_plan() -> None:
+    """A build side that ran once is not read again, so nothing filters it."""
+    scan = next(s for s in report_of(facts(kept=frozenset({REGION}))).scans if s.node == REGION)
+    assert scan.reason == "build side: it ran once, and its rows are in the plan"
+
+
+def test_late_filters_add_to_what_planning_left() -> None:
+    """Files that were closed while the query ran count once, and the filter has been applied late."""
+    story = LateReport(asked=1.0, published=2.0, files=2, row_groups=3, rows=10)
+    late = LateFacts({TO_FACT.id: story}, {FACT: Unread(2, 3, 1500, 0)})
+    known = FilterFacts(TO_FACT, Domain.of("int", [3]), 12)
+    found = facts(filters={TO_FACT.id: known}, whole={FACT: WHOLE}, late=late)
+    scan = next(s for s in report_of(found).scans if s.node == FACT)
+
+    assert (told(found).state, told(found).late, told(found).applied_to) == (FilterState.APPLIED_LATE, story, ["fact"])
+    assert (scan.files_read, scan.row_groups_read, scan.bytes_read, scan.filters) == (2, 5, 2500, [TO_FACT.id])
+
+
+def test_a_late_filter_that_has_not_come_yet() -> None:
+    """It is late, and no more can be said."""
+    late = LateFacts({TO_FACT.id: LateReport(asked=1.0)}, {FACT: Unread()})
+    found = facts(whole={FACT: WHOLE}, late=late)
+
+    assert (told(found).state, told(found).values, told(found).reason) == (FilterState.LATE, None, "")
+    assert next(s for s in report_of(found).scans if s.node == FACT).filters == [TO_FACT.id]
+
+
+def test_files_closed_without_a_count_hide_the_row_groups() -> None:
+    """A number that is not known is not shown."""
+    late = LateFacts({TO_FACT.id: LateReport()}, {FACT: Unread(1, 0, 1000, 1)})
+    scan = next(s for s in report_of(facts(whole={FACT: WHOLE}, late=late)).scans if s.node == FACT)
+    assert (scan.files_read, scan.row_groups_total, scan.row_groups_read) == (3, 0, 0)
