@@ -233,7 +233,7 @@ def tell_executors(folder: Path) -> list[float]:
         spark.sql(OPEN_GATE).collect()
     assert gate._coordinator is not None
     registry = gate._coordinator.registry
-    query = next(story["query"] for story in registry.stories() if story["state"] == "RUNNING")
+    query = next(story.query for story in registry.stories() if story.state == "RUNNING")
     seconds = []
     for turn in range(WARM_UP + PUBLICATIONS):
         registry.add_filter(query, f"bench_{turn}", ["k"], blocking=False)

@@ -212,7 +212,7 @@ def test_all_running_queries_share_what_the_coordinator_may_hold(
         assert held > 100
         with settings(spark, spark_headgate_memoryLimit=str(held + 50)):
             spark.sql(f"{query} and num >= 0")._jdf.queryExecution().optimizedPlan()
-        kinds = [story["filters"][0]["kinds"] for story in registry.stories()]
+        kinds = [story.filters[0].kinds for story in registry.stories()]
         assert [set(kind.values()) for kind in kinds] == [{"set"}, {"ranges"}]
         assert registry.memory <= held + 50
 

@@ -233,7 +233,7 @@ def test_what_is_held_for_a_query_is_freed_when_it_ends(spark: SparkSession, sta
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
         spark.sql(QUERY)._jdf.queryExecution().optimizedPlan()
         assert gate._coordinator is not None
-        running = [story for story in gate._coordinator.registry.stories() if story["state"] == "RUNNING"]
+        running = [story for story in gate._coordinator.registry.stories() if story.state == "RUNNING"]
         assert len(running) == 1, "the query that is planned now, and not the one that has ended"
 
 
@@ -361,7 +361,7 @@ def test_a_plan_that_never_runs_is_forgotten(spark: SparkSession, star: Path, co
         frame = spark.sql(QUERY)
         frame._jdf.queryExecution().executedPlan()
         registry = gate._started_coordinator().registry
-        (query,) = [story["query"] for story in registry.stories() if story["state"] == "RUNNING"]
+        (query,) = [story.query for story in registry.stories() if story.state == "RUNNING"]
         gate._end_queries()
         assert registry.find(query) is not None
         del frame

@@ -76,7 +76,7 @@ def test_a_filter_is_added_while_the_query_ends(registry: Registry) -> None:
 def test_the_end_wakes_a_thread_that_waits_for_a_filter(registry: Registry) -> None:
     """A driver thread waits without a limit; the query is cancelled; the thread goes on with ALL."""
     made = registry.add_filter("q", "df", ["k"], expected=1)
-    waiter = Started(lambda: registry.wait("q", ["df"]))
+    waiter = Started(lambda: registry.get("q").wait(["df"]))
     until(lambda: len(made._shared.changed._waiters) == 1)  # type: ignore[attr-defined]
     registry.end("q", QueryState.CANCELLED)
     assert waiter.result() is True
@@ -85,7 +85,7 @@ def test_the_end_wakes_a_thread_that_waits_for_a_filter(registry: Registry) -> N
 
 def test_a_newer_attempt_wakes_a_thread_that_waits_for_the_older(registry: Registry) -> None:
     made = registry.add_filter("q", "df", ["k"], expected=1)
-    waiter = Started(lambda: registry.wait("q", ["df"]))
+    waiter = Started(lambda: registry.get("q").wait(["df"]))
     until(lambda: len(made._shared.changed._waiters) == 1)  # type: ignore[attr-defined]
     registry.register("q", attempt=1)
     assert waiter.result() is True
@@ -96,14 +96,14 @@ def test_a_slow_listener_does_not_hold_up_the_registry(registry: Registry) -> No
     gate = Gate()
     registry.add_filter("q", "slow", ["k"], expected=1)
     registry.add_filter("q", "quick", ["k"], expected=1)
-    registry.subscribe("q", "slow", lambda _: gate.park())
+    registry.get("q").subscribe("slow", lambda _: gate.park())
     publisher = Started(lambda: registry.report("q", "slow", 0, ids(1)))
     gate.wait_parked()
     assert registry.report("q", "quick", 0, ids(2)) is Outcome.ACCEPTED
     registry.register("r")
     registry.add_filter("r", "df", ["k"], expected=0)
     assert registry.end("r") is not None
-    assert registry.story("q")["version"] == 2
+    assert registry.story("q").version == 2
     gate.open()
     assert publisher.result() is Outcome.ACCEPTED
 
@@ -118,7 +118,7 @@ def test_subscribers_before_during_and_after_are_each_called_once(registry: Regi
         def subscribe(name=name, heard=heard, together=together) -> None:
             together.wait(PATIENCE)
             for number in range(100):
-                registry.subscribe("q", name, lambda state, number=number: heard.append((number, state.domain)))
+                registry.get("q").subscribe(name, lambda state, number=number: heard.append((number, state.domain)))
 
         def publish(name=name, together=together) -> None:
             together.wait(PATIENCE)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from headgate.coordinator import Outcome, QueryState, Registry
 from headgate.coordinator.events import EventsMessage, FilterEvent
+from headgate.coordinator.stories import FilterEvents
 from headgate.domain import Domain, Kind, Limits, TupleDomain
 from headgate.errors import InvalidFilter, NotRegistered
 from headgate.filters import Snapshot
@@ -77,7 +78,7 @@ def test_the_number_of_partitions_may_be_told_late() -> None:
     held.report("q", "df", 0, ids(1))
     held.report("q", "df", 1, ids(2))
     assert not made.is_complete
-    held.expect("q", "df", 2)
+    held.get("q").expect("df", 2)
     assert made.current() == ids(1, 2)
     empty = held.add_filter("q", "empty", ["k"], expected=0)
     assert empty.current().is_none
@@ -114,12 +115,12 @@ def test_consumers_are_called_exactly_once_also_when_late() -> None:
     """C48: a listener from before the last report, one from after it and one that fails are each called once."""
     held, heard = registry(), []
     held.add_filter("q", "df", ["k"], expected=2)
-    held.subscribe("q", "df", heard.append)
+    held.get("q").subscribe("df", heard.append)
     held.report("q", "df", 0, ids(1))
     assert heard == []
     held.report("q", "df", 1, ids(2))
     held.report("q", "df", 1, ids(3))
-    held.subscribe("q", "df", heard.append)
+    held.get("q").subscribe("df", heard.append)
     held.end("q")
     assert heard == [Snapshot(1, ids(1, 2), is_complete=True)] * 2
 
@@ -135,7 +136,7 @@ def test_an_older_attempt_is_ignored() -> None:
     assert held.report("q", "df", 1, ids(2), attempt=0) is Outcome.STALE
     assert held.publish("q", "df", ids(3), attempt=0) is Outcome.STALE
     assert new.version == 0
-    assert held.get("q").to_dict()["filters"][0]["reported"] == 0
+    assert held.story("q").filters[0].reported == 0
     for partition in range(2):
         assert held.report("q", "df", partition, ids(7), attempt=1) is Outcome.ACCEPTED
     assert new.current() == ids(7)
@@ -150,7 +151,7 @@ def test_attempts_only_rise() -> None:
     held.register("q", attempt=3)
     held.add_filter("q", "df", ["k"])
     held.register("q", attempt=3)
-    assert len(held.get("q").to_dict()["filters"]) == 1
+    assert len(held.story("q").filters) == 1
     with pytest.raises(InvalidFilter, match="attempt 2 of query 'q' is too old"):
         held.register("q", attempt=2)
     with pytest.raises(InvalidFilter, match="attempt -1"):
@@ -201,10 +202,10 @@ def test_the_wait_ends_and_the_filter_still_comes() -> None:
     held = registry()
     made = held.add_filter("q", "df", ["k"], expected=2)
     held.report("q", "df", 0, ids(1))
-    assert held.wait("q", ["df"], timeout=0) is False
+    assert held.get("q").wait(["df"], timeout=0) is False
     assert made.snapshot() == Snapshot(0, TupleDomain.all(), is_complete=False)
     held.report("q", "df", 1, ids(2))
-    assert held.wait("q", ["df"]) is True
+    assert held.get("q").wait(["df"]) is True
     assert made.current() == ids(1, 2)
 
 
@@ -216,7 +217,7 @@ def test_finishing_late_changes_nothing() -> None:
     before = made.snapshot()
     assert held.publish("q", "df", ids(2)) is Outcome.REPEATED
     assert held.report("q", "df", 0, ids(3)) is Outcome.REPEATED
-    held.expect("q", "df", 1)
+    held.get("q").expect("df", 1)
     assert made.snapshot() is before
     assert version(held) == 1
 
@@ -227,7 +228,7 @@ def test_one_filter_misses_the_wait_and_the_others_apply() -> None:
     done = held.add_filter("q", "done", ["k"], expected=1)
     held.add_filter("q", "missing", ["k"], expected=1)
     held.report("q", "done", 0, ids(4))
-    assert held.wait("q", ["missing", "done"], timeout=0) is False
+    assert held.get("q").wait(["missing", "done"], timeout=0) is False
     assert done.current() == ids(4)
 
 
@@ -236,10 +237,10 @@ def test_only_wanted_filters_are_waited_for() -> None:
     held = registry()
     held.add_filter("q", "done", ["k"], expected=0)
     held.add_filter("q", "never", ["other"])
-    assert held.wait("q", ["done"])
-    assert held.wait("q", [])
+    assert held.get("q").wait(["done"])
+    assert held.get("q").wait([])
     with pytest.raises(NotRegistered, match="no filter 'unknown'"):
-        held.wait("q", ["unknown"])
+        held.get("q").wait(["unknown"])
 
 
 def test_filters_that_share_no_value_are_none_together() -> None:
@@ -276,12 +277,12 @@ def test_the_end_of_a_query_frees_everything_and_lets_go_who_waits(state: QueryS
     """G110: an unfinished filter of a query that ends is ALL and complete, and nothing is held or known any more."""
     held, heard = registry(), []
     made = held.add_filter("q", "df", ["k"], expected=2)
-    held.subscribe("q", "df", heard.append)
+    held.get("q").subscribe("df", heard.append)
     held.report("q", "df", 0, ids(1, 2, 3))
     assert held.memory > 0
     story = held.end("q", state)
     assert story is not None
-    assert (story["state"], story["memoryBytes"]) == (state, 0)
+    assert (story.state, story.memory_bytes) == (state, 0)
     assert heard == [Snapshot(1, TupleDomain.all(), is_complete=True)]
     assert made.wait(0)
     assert held.memory == 0
@@ -365,7 +366,7 @@ def test_completing_the_handle_is_as_good_as_publishing() -> None:
     assert version(held) == 1
     assert held.report("q", "df", 1, ids(1)) is Outcome.REPEATED
     assert held.memory == made.current().nbytes
-    assert held.story("q")["filters"][0]["events"]["published"] is not None
+    assert held.story("q").filters[0].events.published is not None
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a b", "ä", "x" * 201, "a\n"])
@@ -403,20 +404,20 @@ def test_the_story_of_a_filter() -> None:
     assert held.hear("q", said(0, FilterEvent("df", "received"))) is Outcome.ACCEPTED  # 6
     assert held.hear("q", said(1, applied)) is Outcome.ACCEPTED  # 7
     assert held.hear("q", said(0, applied, consumer="executor-2")) is Outcome.ACCEPTED  # 8
-    (story,) = held.story("q")["filters"]
-    assert story["events"] == {
-        "asked": 2,
-        "collected": 4,
-        "published": 5,
-        "received": 6,
-        "lastReceived": 8,
-        "applied": 7,
-        "receivers": 2,
-        "files": 6,
-        "rowGroups": 14,
-        "rows": 200,
-    }
-    assert (story["kinds"], story["reported"], story["expected"]) == ({"k": "set"}, 2, 2)
+    (story,) = held.story("q").filters
+    assert story.events == FilterEvents(
+        asked=2,
+        collected=4,
+        published=5,
+        received=6,
+        last_received=8,
+        applied=7,
+        receivers=2,
+        files=6,
+        row_groups=14,
+        rows=200,
+    )
+    assert (story.kinds, story.reported, story.expected) == ({"k": "set"}, 2, 2)
 
 
 def test_a_message_is_heard_once() -> None:
@@ -428,7 +429,7 @@ def test_a_message_is_heard_once() -> None:
     assert held.hear("q", said(4, applied)) is Outcome.REPEATED
     assert held.hear("q", said(3, applied)) is Outcome.REPEATED
     assert held.hear("q", said(5, FilterEvent("gone", "received"))) is Outcome.ACCEPTED
-    assert held.story("q")["filters"][0]["events"]["files"] == 1
+    assert held.story("q").filters[0].events.files == 1
     held.register("q", attempt=1)
     assert held.hear("q", said(9, applied)) is Outcome.STALE
 
@@ -440,7 +441,7 @@ def test_queries_that_ended_are_remembered_without_their_values() -> None:
         held.register(f"q{number}")
         held.end(f"q{number}", QueryState.FAILED)
     held.register("running")
-    names = [story["query"] for story in held.stories()]
+    names = [story.query for story in held.stories()]
     assert names == ["running", *(f"q{number}" for number in range(119, 19, -1))]
 
 
@@ -450,7 +451,7 @@ def test_closing_ends_all_queries() -> None:
     made = held.add_filter("r", "df", ["k"])
     held.close()
     assert made.is_complete
-    assert {story["state"] for story in held.stories()} == {"CANCELLED"}
+    assert {story.state for story in held.stories()} == {"CANCELLED"}
     assert held.find("q") is held.find("r") is None
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -30,13 +30,14 @@ from headgate.coordinator.guard import HANDLERS, ServerLimits, error, read_body
 from headgate.coordinator.openapi import DOCUMENT
 from headgate.coordinator.page import PAGE
 from headgate.coordinator.polls import Polls
-from headgate.coordinator.query import QueryState
 from headgate.coordinator.registry import Registry
+from headgate.coordinator.states import QueryState
+from headgate.coordinator.stories import QueryStory
 from headgate.domain import TupleDomain, decode_binary, decode_json
 from headgate.errors import HeadgateError, InvalidFilter, NotRegistered
 
 T = TypeVar("T")
-Stories = Callable[[], list[dict[str, Any]]]
+Stories = Callable[[], Sequence[object]]  # anything that JSON can say
 WAIT_HEADER = "X-Headgate-Max-Wait"
 _VERSION, _WAIT = VERSION_HEADER.lower().encode(), WAIT_HEADER.lower().encode()
 BINARY = "application/x-headgate"
@@ -142,7 +143,7 @@ class Endpoints:
         """The page for people."""
         return HTMLResponse(PAGE, headers=_PAGE_HEADERS)
 
-    def _stories(self) -> list[dict[str, Any]]:
+    def _stories(self) -> list[QueryStory]:
         self._refresh()
         return self._registry.stories()
 

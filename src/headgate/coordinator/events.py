@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+from headgate.coordinator.stories import FilterEvents
 
 MAX_CONSUMERS = 20_000  # more names than that are counted together, so that nobody can fill the memory with names
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -51,20 +53,20 @@ class Story:
     row_groups: int = 0
     rows: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the story as plain data, as `/v1/queries` shows it."""
-        return {
-            "asked": self.asked,
-            "collected": self.published if self.collected is None else self.collected,
-            "published": self.published,
-            "received": self.received,
-            "lastReceived": self.last_received,
-            "applied": self.applied,
-            "receivers": len(self.consumers),
-            "files": self.files,
-            "rowGroups": self.row_groups,
-            "rows": self.rows,
-        }
+    def shown(self) -> FilterEvents:
+        """Return the story as `/v1/queries` shows it."""
+        return FilterEvents(
+            asked=self.asked,
+            collected=self.published if self.collected is None else self.collected,
+            published=self.published,
+            received=self.received,
+            last_received=self.last_received,
+            applied=self.applied,
+            receivers=len(self.consumers),
+            files=self.files,
+            row_groups=self.row_groups,
+            rows=self.rows,
+        )
 
 
 class StoryBook:
@@ -104,16 +106,10 @@ class StoryBook:
                     self._tell(story, name, event, now)
             return True
 
-    def story(self, filter_id: str) -> dict[str, Any]:
-        """Return one filter's story as plain data."""
+    def events(self, filter_id: str) -> FilterEvents:
+        """Return what happened to one filter."""
         with self._lock:
-            return self._stories[filter_id].to_dict()
-
-    def times(self, filter_id: str) -> tuple[float, float | None]:
-        """Return when a filter was asked for and when it was published."""
-        with self._lock:
-            story = self._stories[filter_id]
-            return story.asked, story.published
+            return self._stories[filter_id].shown()
 
     def _tell(self, story: Story, consumer: str, event: FilterEvent, now: float) -> None:
         if consumer not in story.consumers and len(story.consumers) < MAX_CONSUMERS:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.coordinator.query import QueryState
 from headgate.coordinator.registry import Registry
+from headgate.coordinator.states import QueryState
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ def render_metrics(registry: Registry, long_polls: int, connections: int, reques
 
 
 def _metrics(registry: Registry, long_polls: int, connections: int, requests: Mapping[int, int]) -> Iterator[Metric]:
-    running = [story for story in registry.stories() if story["state"] == QueryState.RUNNING]
-    complete = [held["complete"] for story in running for held in story["filters"]]
+    running = [story for story in registry.stories() if story.state is QueryState.RUNNING]
+    complete = [held.complete for story in running for held in story.filters]
     states = {'state="complete"': sum(complete), 'state="waiting"': len(complete) - sum(complete)}
     outcomes = {f'outcome="{outcome}"': count for outcome, count in registry.counts().items()}
     statuses = {f'status="{status}"': count for status, count in sorted(requests.items())}

@@ -16,8 +16,9 @@ from typing import Any
 
 from headgate.coordinator.answers import Answer, encode_answer
 from headgate.coordinator.connections import Connections
-from headgate.coordinator.query import QueryState, TrackedQuery
+from headgate.coordinator.query import TrackedQuery
 from headgate.coordinator.registry import Registry
+from headgate.coordinator.states import QueryState
 
 _INLINE_BYTES = 64 * 1024  # larger filters are encoded on another thread, so that the loop serves others meanwhile
 _TICK = 0.01  # seconds; a poll may end so much later than it asked

@@ -7,35 +7,19 @@ filter keeps more rows, which is safe.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from enum import StrEnum
+import time
+from collections.abc import Callable, Collection, Iterable
 from threading import Lock
-from typing import Any
 
 from headgate.coordinator.events import EventsMessage, StoryBook
 from headgate.coordinator.memory import MemoryAccount
+from headgate.coordinator.states import Outcome, QueryState
+from headgate.coordinator.stories import FilterStory, QueryStory
 from headgate.domain import Limits, TupleDomain
 from headgate.errors import InvalidFilter, NotRegistered
 from headgate.filters import DynamicFilter, FilterMerger, FilterSet, Snapshot
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,200}")
-
-
-class QueryState(StrEnum):
-    """Where a query stands; all but RUNNING are ends."""
-
-    RUNNING = "RUNNING"
-    FINISHED = "FINISHED"
-    FAILED = "FAILED"
-    CANCELLED = "CANCELLED"
-
-
-class Outcome(StrEnum):
-    """What became of a report."""
-
-    ACCEPTED = "accepted"
-    REPEATED = "repeated"  # the partition has reported, or the filter is complete
-    STALE = "stale"  # it came from an older attempt of the query
 
 
 def checked_name(name: str, what: str) -> str:
@@ -107,6 +91,27 @@ class TrackedQuery:
                 raise NotRegistered(f"query {self.id!r} has no filter {id[:60]!r}; ask /v1/queries for those it has")
             return found
 
+    def expect(self, id: str, partitions: int) -> None:
+        """Say how many partitions a filter has, when that is known only later."""
+        self.find(id)[1].expect(partitions)
+
+    def subscribe(self, id: str, listener: Callable[[Snapshot], None]) -> None:
+        """Call ``listener`` exactly once, when the filter is complete: at once if it is, with ALL if the query ends."""
+
+        def when_complete(state: Snapshot) -> None:
+            if state.is_complete:
+                listener(state)
+
+        self.find(id)[0].subscribe(when_complete)
+
+    def wait(self, ids: Collection[str], timeout: float | None = None) -> bool:
+        """Wait for some filters, under one clock; return whether all are complete. None of them: no wait."""
+        wanted = [self.find(name)[0] for name in ids]
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for held in wanted:
+            held.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        return all(held.is_complete for held in wanted)
+
     def report(self, id: str, partition: int, domain: TupleDomain) -> Outcome:
         """Take the domain of one partition; the filter is published when the last is in."""
         _, merger = self.find(id)
@@ -116,10 +121,6 @@ class TrackedQuery:
         """Complete a filter in one go."""
         _, merger = self.find(id)
         return self._within_memory(id, domain, merger.finish)
-
-    def times(self, id: str) -> tuple[float, float | None]:
-        """Return when a filter was asked for and when it was published, in seconds since 1970."""
-        return self._stories.times(id)
 
     def hear(self, message: EventsMessage) -> Outcome:
         """Take what an executor says of the filters it has."""
@@ -139,37 +140,36 @@ class TrackedQuery:
             merger.finish(TupleDomain.all())
         self.memory.clear()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the query as plain data, without the values of its filters."""
+    def story(self) -> QueryStory:
+        """Return the story of the query, without the values of its filters."""
         with self._lock:
             held = list(self._filters.values())
-        return {
-            "query": self.id,
-            "attempt": self.attempt,
-            "state": self.state,
-            "version": self.version,
-            "registered": self.registered,
-            "memoryBytes": self.memory.used,
-            "memoryPeakBytes": self.memory.peak,
-            "filters": [self._filter_to_dict(made, merger) for made, merger in held],
-        }
+        return QueryStory(
+            query=self.id,
+            attempt=self.attempt,
+            state=self.state,
+            version=self.version,
+            registered=self.registered,
+            memory_bytes=self.memory.used,
+            memory_peak_bytes=self.memory.peak,
+            filters=[self._filter_story(made, merger) for made, merger in held],
+        )
 
-    def _filter_to_dict(self, made: DynamicFilter, merger: FilterMerger) -> dict[str, Any]:
+    def _filter_story(self, made: DynamicFilter, merger: FilterMerger) -> FilterStory:
         state = made.snapshot()
         domains = state.domain.domains
-        kinds = {} if domains is None else {column: held.kind.value for column, held in sorted(domains.items())}
-        return {
-            "id": made.id,
-            "columns": sorted(made.columns),
-            "version": state.version,
-            "complete": state.is_complete,
-            "none": state.domain.is_none,
-            "kinds": kinds,
-            "bytes": state.domain.nbytes,
-            "expected": merger.expected,
-            "reported": merger.reported,
-            "events": self._stories.story(made.id),
-        }
+        return FilterStory(
+            id=made.id,
+            columns=sorted(made.columns),
+            version=state.version,
+            complete=state.is_complete,
+            none=state.domain.is_none,
+            kinds={} if domains is None else {column: held.kind.value for column, held in sorted(domains.items())},
+            bytes=state.domain.nbytes,
+            expected=merger.expected,
+            reported=merger.reported,
+            events=self._stories.events(made.id),
+        )
 
     def _within_memory(self, id: str, domain: TupleDomain, take: Callable[[TupleDomain], bool]) -> Outcome:
         """Hand over the narrowest cover of the domain that there is room for; ALL needs none."""

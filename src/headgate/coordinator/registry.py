@@ -12,16 +12,19 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import Any
+
+import msgspec
 
 from headgate.coordinator.events import EventsMessage
 from headgate.coordinator.memory import MemoryAccount, MemoryPool
-from headgate.coordinator.query import Outcome, QueryState, TrackedQuery
+from headgate.coordinator.query import TrackedQuery
+from headgate.coordinator.states import Outcome, QueryState
+from headgate.coordinator.stories import QueryStory
 from headgate.domain import Limits, TupleDomain
 from headgate.errors import InvalidFilter, NotRegistered
-from headgate.filters import DynamicFilter, Snapshot
+from headgate.filters import DynamicFilter
 
 _log = logging.getLogger(__name__)
 _REMEMBERED = 100  # queries that have ended, without their values
@@ -46,7 +49,7 @@ class Registry:
         self._limits, self._memory_limit, self._clock = limits or Limits(), memory_limit, clock
         self._queries: dict[str, TrackedQuery] = {}
         self._pool = MemoryPool()
-        self._ended: deque[dict[str, Any]] = deque(maxlen=_REMEMBERED)
+        self._ended: deque[QueryStory] = deque(maxlen=_REMEMBERED)
         self._watchers: tuple[Watcher, ...] = ()
         self._counts: Counter[str] = Counter()
         self._lock = Lock()
@@ -79,10 +82,6 @@ class Registry:
         """Ask for a filter and return its handle; ``expected`` partitions must report, a broadcast only once."""
         return self.get(query_id).add_filter(filter_id, columns, expected, broadcast=broadcast, blocking=blocking)
 
-    def expect(self, query_id: str, filter_id: str, partitions: int) -> None:
-        """Say how many partitions a filter has, when that is known only later."""
-        self.get(query_id).find(filter_id)[1].expect(partitions)
-
     def publish(self, query_id: str, filter_id: str, domain: TupleDomain, attempt: int | None = None) -> Outcome:
         """Complete a filter in one go, from a job of the driver; left out, the attempt is the newest."""
         return self._taken(query_id, attempt, lambda query: query.publish(filter_id, domain))
@@ -97,33 +96,15 @@ class Registry:
         """Take what an executor says of the filters it has."""
         return self._taken(query_id, message.attempt, lambda query: query.hear(message))
 
-    def subscribe(self, query_id: str, filter_id: str, listener: Callable[[Snapshot], None]) -> None:
-        """Call ``listener`` exactly once, when the filter is complete: at once if it is, with ALL if the query ends."""
-
-        def when_complete(state: Snapshot) -> None:
-            if state.is_complete:
-                listener(state)
-
-        self.get(query_id).find(filter_id)[0].subscribe(when_complete)
-
-    def wait(self, query_id: str, filter_ids: Collection[str], timeout: float | None = None) -> bool:
-        """Wait for some filters, under one clock; return whether all are complete. None of them: no wait."""
-        query = self.get(query_id)
-        wanted = [query.find(filter_id)[0] for filter_id in filter_ids]
-        deadline = None if timeout is None else time.monotonic() + timeout
-        for held in wanted:
-            held.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
-        return all(held.is_complete for held in wanted)
-
-    def end(self, query_id: str, state: QueryState = QueryState.FINISHED) -> dict[str, Any] | None:
-        """Forget a query, wake who waits for it, and return its story; None when there is no such query."""
+    def end(self, query_id: str, state: QueryState = QueryState.FINISHED) -> QueryStory | None:
+        """Forget a query, wake those who wait for it, and return its story; None when there is no such query."""
         with self._lock:
             if (query := self._queries.pop(query_id, None)) is None:
                 return None
             query.freeze(state)
-            story = query.to_dict()
+            story = query.story()
         query.release()
-        story["memoryBytes"] = query.memory.used
+        story = msgspec.structs.replace(story, memory_bytes=query.memory.used)
         self._ended.append(story)
         self._tell(query_id)
         return story
@@ -146,16 +127,16 @@ class Registry:
         with self._lock:
             return self._queries.get(query_id)
 
-    def story(self, query_id: str) -> dict[str, Any]:
-        """Return a query that runs as plain data: its filters, their sizes, and when what happened."""
-        return self.get(query_id).to_dict()
+    def story(self, query_id: str) -> QueryStory:
+        """Return the story of a query that runs: its filters, their sizes, and when what happened."""
+        return self.get(query_id).story()
 
-    def stories(self) -> list[dict[str, Any]]:
-        """Return all queries as plain data: those that run, then those that ended lately, the newest first."""
+    def stories(self) -> list[QueryStory]:
+        """Return the stories of all queries: those that run, then those that ended lately, the newest first."""
         with self._lock:
             running = list(self._queries.values())
             ended = list(self._ended)
-        return [query.to_dict() for query in running] + ended[::-1]
+        return [query.story() for query in running] + ended[::-1]
 
     @property
     def memory(self) -> int:

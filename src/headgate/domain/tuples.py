@@ -69,15 +69,6 @@ class TupleDomain:
             return False
         return all(row[column] in domain for column, domain in self._domains.items())
 
-    def as_predicate(self) -> Callable[[Mapping[Any, Any]], bool]:
-        """Return a test of rows of which some columns are known, such as partition values; the others may match."""
-        domains = self._domains
-
-        def may_match(row: Mapping[Any, Any]) -> bool:
-            return domains is not None and all(row[column] in held for column, held in domains.items() if column in row)
-
-        return may_match
-
     def fixed_values(self) -> dict[Any, Any]:
         """Return the columns that can only take one value, with that value; a column that must be NULL has None."""
         fixed: dict[Any, Any] = {}
@@ -177,3 +168,13 @@ def strict_union(parts: Sequence[TupleDomain]) -> TupleDomain | None:
     if len(differing) != 1 or not all(held[differing[0]].is_exact for held in domains):
         return None
     return column_wise_union(filled)
+
+
+def as_predicate(domain: TupleDomain) -> Callable[[Mapping[Any, Any]], bool]:
+    """Return a test of rows of which some columns are known, such as partition values; the others may match."""
+    domains = domain.domains
+
+    def may_match(row: Mapping[Any, Any]) -> bool:
+        return domains is not None and all(row[column] in held for column, held in domains.items() if column in row)
+
+    return may_match

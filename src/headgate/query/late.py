@@ -178,10 +178,12 @@ class LateFilters:
 
     def _stories(self, numbers: LateNumbers) -> dict[str, LateReport]:
         tracked = self._coordinator.registry.find(self.id)
+        events = {} if tracked is None else {known.id: known.events for known in tracked.story().filters}
         stories: dict[str, LateReport] = {}
         for late in self.filters:
-            asked, published = (None, None) if tracked is None else tracked.times(late.id)
-            story = LateReport.of(numbers.counted(late.number), numbers.closed(late.number), asked, published)
+            counted, closed, known = numbers.counted(late.number), numbers.closed(late.number), events.get(late.id)
+            times = (None, None) if known is None else (known.asked, known.published)
+            story = LateReport.of(counted, closed, *times)
             name = late.planned.id
             stories[name] = stories[name].with_(story) if name in stories else story
         return stories
