@@ -11,7 +11,7 @@ from typing import Any
 
 from headgate.plan import RULES, Clustering, PlannedFilter, QueryPlan, Rule, RuleContext
 from headgate.plan.nodes import Consumer, Expression, Node, Scan
-from tests.plan.fixture_text import FixtureError, parse_bytes, parse_plan, planned_text
+from tests.plan.fixture_text import COMPARISONS, FixtureError, parse_bytes, parse_plan, planned_text
 
 FOLDER = Path(__file__).parent / "fixtures"
 CLUSTERING, BYTES_LEFT = "clustering", "left"  # the fields of RuleContext that hold functions
@@ -182,7 +182,7 @@ def _given(case: Case, root: Node) -> tuple[PlannedFilter, ...]:
             PlannedFilter(
                 id=f"df_{number}",
                 join=root.id,
-                op="=",
+                op=COMPARISONS["="],
                 build=build.id,
                 build_column=key.id,
                 probe=probe.id,

@@ -7,7 +7,15 @@ import pytest
 from headgate.plan import QueryPlan, RuleContext, Strategy
 from headgate.plan.nodes import Aggregate, Conjunct, Expression, Filter, Join, Node, Project, Scan
 from tests.plan.fixture_cases import parse_context, read_cases, rewritten, run_case
-from tests.plan.fixture_text import FixtureError, parse_plan, planned_text
+from tests.plan.fixture_text import (
+    COMPARISONS,
+    NO_COMPARISON,
+    NOT_NULL,
+    PRUNING,
+    FixtureError,
+    parse_plan,
+    planned_text,
+)
 
 
 def only(node: Node, kind: type[Node]) -> Node:
@@ -66,10 +74,10 @@ def test_columns_that_are_kept_renamed_cast_and_computed() -> None:
 
 def test_conditions() -> None:
     found = conjuncts("k <= 5 AND k IS NOT NULL AND DYNAMIC PRUNING v AND v <> 7 AND (k = 1 AND v = 2)")
-    assert [test.op for test in found] == ["<=", "is not null", "dynamic pruning", "other", "other"]
+    assert [test.op for test in found] == [COMPARISONS["<="], NOT_NULL, PRUNING, NO_COMPARISON, NO_COMPARISON]
     assert found[0].right == Expression(sql="5", literal=True)
     assert found[2].left == Expression(references=frozenset({2}), column=2)
-    assert conjuncts("k = 1 OR v = 2")[0].op == "other"
+    assert conjuncts("k = 1 OR v = 2")[0].op == NO_COMPARISON
     assert conjuncts("s = 'x'")[0].right == Expression(sql="'x'", literal=True)
 
 

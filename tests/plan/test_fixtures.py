@@ -29,7 +29,9 @@ def all_cases() -> list[tuple[Path, Case]]:
         text = path.read_text()
         if os.environ.get("HEADGATE_UPDATE_FIXTURES"):
             text = rewritten(text, path.stem)
-            path.write_text(text)
+            fresh = path.with_suffix(f".{os.getpid()}")
+            fresh.write_text(text)
+            fresh.replace(path)  # whole or not at all: another process may read it now
         found += [(path, case) for case in read_cases(text, path.stem)]
     return found
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from inspect import getdoc
 from pathlib import Path
 
 import pytest
 
-from headgate.plan import RULES, Clustering, QueryPlan, RuleContext, Strategy, plan_filters
+from headgate.plan import RULES, Clustering, QueryPlan, Rule, RuleContext, Strategy, plan_filters
 from headgate.plan.casts import lossy_cast
 from tests.plan.fixture_text import parse_plan
 
@@ -38,6 +40,12 @@ def test_the_document_lists_the_rules_in_their_order() -> None:
 
     assert [row[0].strip("`") for row in cells] == [rule.__name__ for rule in RULES]
     assert all(len(row) == 3 and all(row) for row in cells)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.__name__ for rule in RULES])
+def test_each_rule_shows_an_example(rule: Rule) -> None:
+    """The docstring of a rule's module shows in an indented line or more what becomes of what."""
+    assert re.search(r"^    \S", getdoc(import_module(rule.__module__)) or "", re.MULTILINE)
 
 
 @pytest.mark.parametrize("strategy", list(Strategy))
