@@ -6,7 +6,7 @@ import pytest
 
 from headgate.plan import QueryPlan, RuleContext, Strategy
 from headgate.plan.nodes import Aggregate, Conjunct, Expression, Filter, Join, Node, Project, Scan
-from tests.plan.fixture_cases import parse_context, read_cases, rewritten, run_case
+from tests.plan.fixture_cases import FOLDER, parse_context, read_cases, rewritten, run_case
 from tests.plan.fixture_text import (
     COMPARISONS,
     NO_COMPARISON,
@@ -215,3 +215,8 @@ def test_rewriting_changes_what_is_expected_only() -> None:
     new = text.replace("wrong\nagain\n", told).replace("always\n", f"always\n{told}") + "nothing planned\n"
     assert rewritten(text, "add_dynamic_filters") == new
     assert rewritten(new, "add_dynamic_filters") == new
+
+
+def test_the_example_of_the_document_holds() -> None:
+    example = (FOLDER / "README.md").read_text().split("```text\n")[1].split("```")[0]
+    assert rewritten(example, "pipeline") == example
