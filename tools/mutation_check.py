@@ -61,7 +61,8 @@ def run_tests(scratch: Path, tests: Sequence[str]) -> tuple[int, str]:
 
 def catcher(told: str) -> str:
     """Return the test that failed, as pytest names it."""
-    return next((line.split()[1] for line in told.splitlines() if line.startswith(("FAILED", "ERROR"))), "?")
+    found = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", told, re.MULTILINE)
+    return found[1] if found else "?"
 
 
 def plant(scratch: Path, mutation: Mutation) -> tuple[int, str]:

@@ -8,12 +8,11 @@ from headgate.observe import FilterFacts, FilterReport, FilterState, LateFacts, 
 from headgate.observe.telling import report_of
 from headgate.plan import PlannedFilter, QueryPlan
 from headgate.prune import ScanVerdict
-from tests.plan.builders import scan_id
-from tests.query.chains import chain
+from tests.query.chains import chain, scan_of
 
 PLAN = chain()
-TO_FACT = next(f for f in PLAN.filters if f.is_alive and f.consumers[0].scan == scan_id(PLAN, "fact"))
-FACT, REGION = scan_id(PLAN, "fact"), scan_id(PLAN, "region")
+TO_FACT = next(f for f in PLAN.filters if f.is_alive and f.consumers[0].scan == scan_of(PLAN, "fact").id)
+FACT, REGION = scan_of(PLAN, "fact").id, scan_of(PLAN, "region").id
 LEFT = ScanVerdict([1], {}, 4, 8, 2, 4000, 1000)
 WHOLE = ScanVerdict([0, 1, 2, 3], {}, 4, 8, 8, 4000, 4000)
 

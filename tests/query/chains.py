@@ -11,23 +11,31 @@ import pyarrow.parquet as pq
 from headgate.collect import BuildKey, BuildRequest, BuildResult
 from headgate.config import Settings
 from headgate.domain import Domain
-from headgate.plan import QueryPlan, plan_filters
+from headgate.plan import QueryPlan, RuleContext, Scan, Strategy, plan_filters
 from headgate.query.scans import Scans
 from headgate.query.schedule import ScheduledBuild
 from headgate.tables import DataFile, LayoutCache, ListedFiles, Listing
-from tests.plan.builders import EVERY, MB, clause, column, join, numbered, scan, where
+from tests.plan.fixture_text import parse_plan
 
-K, V = column(1, "k"), column(2, "v")
-DIM_ID, DIM_REGION = column(11, "d_id"), column(12, "d_region")
-REGION_ID = column(21, "r_id")
+PLAN = """
+Join INNER k = d_id
+  Scan fact(k int, v int) 100MB
+  Join INNER d_region = r_id
+    Scan dim(d_id int, d_region int) 10MB
+    Filter r_id > 0
+      Scan region(r_id int) 1MB
+"""
 FILES = 4
 
 
 def chain() -> QueryPlan:
     """Plan ``fact join dim on k = d_id join region on d_region = r_id``, in which region narrows dim, and dim fact."""
-    dim, region = scan("dim", DIM_ID, DIM_REGION, bytes=10 * MB), where(scan("region", REGION_ID))
-    dims = join(dim, region, clause(DIM_REGION, REGION_ID))
-    return plan_filters(numbered(join(scan("fact", K, V, bytes=100 * MB), dims, clause(K, DIM_ID))), EVERY)
+    return plan_filters(parse_plan(PLAN), RuleContext(strategy=Strategy.ALWAYS))
+
+
+def scan_of(plan: QueryPlan, table: str) -> Scan:
+    """Return the scan of a table."""
+    return next(scan for scan in plan.root.scans() if scan.table == table)
 
 
 class FilesOf:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,27 +14,22 @@ from headgate.query.narrow import Narrowed, column_domains, narrowed
 from headgate.query.row_cost import RowFilterCost
 from headgate.query.scans import Scans
 from headgate.query.schedule import Arrived
-from tests.plan.builders import scan_id
-from tests.query.chains import K, V, chain, scans_of, write_fact
+from tests.query.chains import chain, scan_of, scans_of, write_fact
 
 
 @pytest.fixture
 def fact(tmp_path: Path) -> tuple[QueryPlan, int, Scans]:
     plan = chain()
-    scan = scan_id(plan, "fact")
+    scan = scan_of(plan, "fact").id
     return plan, scan, scans_of(plan, {scan: write_fact(tmp_path / "fact")})
 
 
-def arrived(plan: QueryPlan, domain: Domain, *, column: int = K.id, name: str = "", has_rows: bool = True) -> Arrived:
-    planned = next(f for f in plan.filters if f.is_alive and f.consumers[0].scan == scan_id(plan, "fact"))
-    named = planned if not name else _renamed(planned, name)
-    return Arrived(named, Consumer(planned.consumers[0].scan, column, "int"), domain, has_rows)
-
-
-def _renamed(planned: object, name: str) -> object:
-    from dataclasses import replace
-
-    return replace(planned, id=name)  # type: ignore[type-var]
+def arrived(plan: QueryPlan, domain: Domain, *, column: str = "k", name: str = "", has_rows: bool = True) -> Arrived:
+    planned = next(f for f in plan.filters if f.is_alive and f.consumers[0].scan == scan_of(plan, "fact").id)
+    scan = scan_of(plan, "fact")
+    wanted = next(held.id for held in scan.output if held.name == column)
+    named = replace(planned, id=name or planned.id)
+    return Arrived(named, Consumer(scan.id, wanted, "int"), domain, has_rows)
 
 
 def run(
@@ -72,7 +68,7 @@ def test_a_filter_that_removes_nothing_beside_another_is_idle(fact: tuple[QueryP
     """v is 1 in every row group, so its filter removes nothing, and the report says that the other one did."""
     settings = Settings(filter_rows=False)
     narrow, idle = arrived(fact[0], Domain.of("int", [5]), name="a"), Domain.of("int", [1])
-    made = run(fact, narrow, arrived(fact[0], idle, column=V.id, name="b"), settings=settings)
+    made = run(fact, narrow, arrived(fact[0], idle, column="v", name="b"), settings=settings)
     assert made is not None
     assert made.facts.filters == ("a",)
     assert made.facts.idle == {"b": "would remove nothing that the other filters of its scan leave"}

@@ -12,8 +12,7 @@ from headgate.domain import Domain
 from headgate.plan import PlannedFilter, QueryPlan
 from headgate.plan.nodes import Feed
 from headgate.query.schedule import BuildSchedule, within_memory
-from tests.plan.builders import scan_id
-from tests.query.chains import chain, done, requests
+from tests.query.chains import chain, done, requests, scan_of
 
 
 def no_objection(planned: PlannedFilter) -> str:
@@ -42,7 +41,7 @@ def test_each_wave_comes_when_the_one_before_it_is_done() -> None:
 
     assert schedule.next_wave(no_objection) == []
     assert schedule.awaited() == []
-    (arrived,) = schedule.on(scan_id(plan, "fact"))
+    (arrived,) = schedule.on(scan_of(plan, "fact").id)
     assert arrived.domain == Domain.of("int", [7])
     assert arrived.has_rows
 

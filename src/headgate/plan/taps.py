@@ -1,5 +1,7 @@
 """Which filters may be tapped: fed by their build side while the query itself runs it.
 
+    lineitem.l_orderkey = {orders where o_date > …}     both large: nobody runs orders twice, its keys are noted
+
 A tap may report only if it surely sees the end of its input. That is so below the shuffle of an inner join whose sides
 are both too large to broadcast, since map tasks of a shuffle read all they are given. And it helps only if it reports
 before the probe side is read: Spark starts all scans of a query at once, so a build side that shuffles by itself would

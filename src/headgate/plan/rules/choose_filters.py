@@ -1,5 +1,8 @@
 """Keep the filters that pay: a cheap build side that may be selective, and a scan that can be narrowed by the column.
 
+    df_0: fact.k = {dim where x > 0}     kept
+    df_1: dim.id = {fact}                dropped: scan is small: 1,048,576 bytes
+
 A filter pays if it spares the scan more than its build costs. Before anything has run that is judged by sizes (bytes of
 the build side's scans against bytes of the probe scan) and by how well files and row groups tell the column's values
 apart. A filter whose scan is small is kept all the same when that scan is part of the build side of a filter that pays:

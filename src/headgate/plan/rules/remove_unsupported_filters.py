@@ -1,5 +1,8 @@
 """Drop filters that could not be collected or applied soundly: wrong types, unstable builds, no files.
 
+    df_0: fact.k = {JDBC.id}             dropped: build side reads JDBC: not stable
+    df_1: fact.k = {dim limit 5}         kept, once only
+
 The build side runs at planning, so it must give the same rows when read again: file relations, local data, ranges,
 caches. A build with a LIMIT, a window, a subquery or an order-dependent aggregate may be used only if its one run also
 takes the place of the build side in the query (``build_once_only``).
