@@ -38,7 +38,7 @@ def check(build: Node = DIM, probe: Node = FACT, op: str = "=", context: RuleCon
     return found
 
 
-@pytest.mark.parametrize("source", ["parquet", "files", "gated", "local", "range", "cached", "checkpoint"])
+@pytest.mark.parametrize("source", ["parquet", "files", "narrowed", "local", "range", "cached", "checkpoint"])
 def test_stable_build_sides(source: str) -> None:
     """Files, local data, ranges, caches and checkpoints give the same rows when read again."""
     found = check(scan("dim", ID, source=source))
@@ -142,9 +142,9 @@ def test_equality_does_not_depend_on_range_filters(op: str) -> None:
     assert check(op=op, context=RuleContext(strategy=Strategy.ALWAYS, range_filters=False)).is_alive
 
 
-def test_a_gated_scan_is_not_filtered_again() -> None:
+def test_a_narrowed_scan_is_not_filtered_again() -> None:
     """A scan that Headgate has narrowed already is left alone."""
-    assert check(probe=scan("fact", K, source="gated")).reason == "already filtered"
+    assert check(probe=scan("fact", K, source="narrowed")).reason == "already filtered"
 
 
 @pytest.mark.parametrize(

@@ -27,4 +27,4 @@ def _told(method: str, *arguments: str) -> Any:
     context = SparkContext._active_spark_context
     if context is None:
         return None
-    return msgspec.json.decode(_handed_over(compiled(context).call("StreamGate", method, *arguments)))
+    return msgspec.json.decode(_handed_over(compiled(context).call("stream.StreamGate", method, *arguments)))

@@ -397,7 +397,7 @@ class Journey:
 
 # where nearly everything is read, testing each row costs more than it spares
 _MOSTLY = 0.9
-_FILE_SOURCES = ("parquet", "files", "gated", "unknown files")
+_FILE_SOURCES = ("parquet", "files", "narrowed", "unknown files")
 
 
 def _kind(domain: Domain) -> str:

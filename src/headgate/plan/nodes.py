@@ -89,8 +89,8 @@ class Node:
 class Scan(Node):
     """A leaf; ``source`` is one of
 
-    parquet, files, gated (narrowed already), unknown files (a table format's own), local, range, cached, cache (not
-    loaded, or may differ when computed again), checkpoint, rdd, jdbc, other.
+    parquet, files, narrowed (by Headgate already), unknown files (a table format's own), local, range, cached, cache
+    (not loaded, or may differ when computed again), checkpoint, rdd, jdbc, other.
 
     ``table`` is what people call it: a table, a view, or else the folder, which is its ``path``.
     """

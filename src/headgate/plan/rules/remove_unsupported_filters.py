@@ -14,7 +14,7 @@ from headgate.errors import InvalidFilter
 from headgate.plan.context import RuleContext
 from headgate.plan.nodes import Aggregate, Consumer, Limit, Node, Other, PlannedFilter, QueryPlan, Scan, Window
 
-STABLE_SOURCES = frozenset({"parquet", "files", "gated", "local", "range", "cached", "checkpoint"})
+STABLE_SOURCES = frozenset({"parquet", "files", "narrowed", "local", "range", "cached", "checkpoint"})
 _NAMES = {
     "jdbc": "JDBC",
     "rdd": "an RDD",
@@ -81,7 +81,7 @@ def _op_reason(planned: PlannedFilter, context: RuleContext) -> str:
 
 def _consumer_reason(consumer: Consumer, scan: Node) -> str:
     assert isinstance(scan, Scan)
-    if scan.source == "gated":
+    if scan.source == "narrowed":
         return "already filtered"
     if scan.source != "parquet":
         return f"scan of {scan.format or scan.table} has no file statistics that Headgate reads"
