@@ -52,7 +52,16 @@ def useless_imports(root: Path) -> Iterator[str]:
                 yield f"{path.name}: {name} is imported and not used"
 
 
-CHECKS = (misplaced, wrong_directions, useless_imports)
+def hidden_methods(root: Path) -> Iterator[str]:
+    """Janino makes static methods of private ones, so Java's serialization does not find them."""
+    for path in sources_of(root):
+        for name in re.findall(
+            r"private [\w ]*\b(writeObject|readObject|writeReplace|readResolve)\(", path.read_text()
+        ):
+            yield f"{path.name}: {name} is private"
+
+
+CHECKS = (misplaced, wrong_directions, useless_imports, hidden_methods)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -93,6 +102,8 @@ def test_no_room_is_ignored() -> None:
         (wrong_directions, "scan/Top.java", "package headgate.scan;\nimport headgate.plan.*;\n"),
         (wrong_directions, "scan/Top.java", "package headgate.scan;\nheadgate.late.LateState state;\n"),
         (useless_imports, "scan/Top.java", "package headgate.scan;\nimport java.util.List;\nclass Listed {}\n"),
+        (hidden_methods, "scan/Top.java", "private synchronized void writeObject(ObjectOutputStream out) {}\n"),
+        (hidden_methods, "scan/Top.java", "private Object writeReplace() {}\n"),
     ],
 )
 def test_a_fault_is_seen(tmp_path: Path, check, file: str, text: str) -> None:

@@ -18,7 +18,8 @@ public class LateUnread implements java.io.Serializable {
   private final HashSet opened = new HashSet();
   private final HashMap closed = new HashMap();
 
-  private synchronized void writeObject(java.io.ObjectOutputStream out) throws java.io.IOException { out.defaultWriteObject(); }
+  /** What travels is a copy, made under the lock. (Janino hides private methods from Java's serialization, so not `writeObject`.) */
+  public Object writeReplace() { return copy(); }
 
   public synchronized boolean isEmpty() { return opened.isEmpty() && closed.isEmpty(); }
 
