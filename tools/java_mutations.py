@@ -172,14 +172,14 @@ SNAPSHOTS = (
     ),
     _java(
         "a gate takes a field of a struct for a column",
-        "late/GateFilter",
+        "scan/ColumnChunks",
         "if (path.length != 1 || !(byCase ? path[0].equals(column) : path[0].equalsIgnoreCase(column))) continue;",
         "if (!chunk.getPath().toDotString().equals(column)) continue; if (true) return chunk;",
         (f"{ODD}::test_a_dotted_column_beside_a_struct",),
     ),
     _java(
         "a gate does not tell names apart by their case",
-        "late/GateFilter",
+        "scan/ColumnChunks",
         "(byCase ? path[0].equals(column) : path[0].equalsIgnoreCase(column))",
         "(path[0].equalsIgnoreCase(column))",
         (f"{ODD}::test_a_file_with_another_case",),

@@ -1,5 +1,7 @@
 package headgate.late;
 
+import headgate.scan.ColumnChunks;
+import headgate.scan.OldCalendar;
 import org.apache.parquet.column.statistics.Statistics;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
@@ -10,9 +12,6 @@ import org.apache.spark.sql.types.*;
 /** One late filter as a gated scan sees it: which column it is for, and whether a file or a row group can match it. */
 public class GateFilter implements java.io.Serializable {
   private static final long serialVersionUID = 1L;
-  // before 1900 a day or an instant may be written in another calendar than it is read in
-  private static final long FIRST_SURE_DAY = -25567L;
-  private static final long MICROS_OF_A_DAY = 86400000000L;
   public final String id;
   public final int number;
   private final String column;
@@ -43,7 +42,7 @@ public class GateFilter implements java.io.Serializable {
   }
 
   public boolean mayMatch(LateDomain domain, BlockMetaData group) {
-    ColumnChunkMetaData chunk = find(group);
+    ColumnChunkMetaData chunk = ColumnChunks.find(group, column, byCase);
     if (chunk == null) return true;
     Statistics statistics = chunk.getStatistics();
     if (statistics == null || statistics.isEmpty()) return true;
@@ -54,24 +53,9 @@ public class GateFilter implements java.io.Serializable {
     long low = ((Number) statistics.genericGetMin()).longValue();
     long high = ((Number) statistics.genericGetMax()).longValue();
     if (isCutOff(low) || isCutOff(high)) return true;
-    if (type instanceof DateType && low < FIRST_SURE_DAY) return true;
-    if (type instanceof TimestampType && low < FIRST_SURE_DAY * MICROS_OF_A_DAY) return true;
+    if (type instanceof DateType && !OldCalendar.isSureDay(low)) return true;
+    if (type instanceof TimestampType && !OldCalendar.isSureTime(low)) return true;
     return domain.overlaps(low, high);
-  }
-
-  /** The chunk of the column as Spark finds it: by its name as it is, or in any case where case does not count. */
-  private ColumnChunkMetaData find(BlockMetaData group) {
-    ColumnChunkMetaData found = null;
-    java.util.Iterator each = group.getColumns().iterator();
-    while (each.hasNext()) {
-      ColumnChunkMetaData chunk = (ColumnChunkMetaData) each.next();
-      String[] path = chunk.getPath().toArray();
-      // a field of a struct has a longer path, whatever dots a name may hold
-      if (path.length != 1 || !(byCase ? path[0].equals(column) : path[0].equalsIgnoreCase(column))) continue;
-      if (found != null) return null;
-      found = chunk;
-    }
-    return found;
   }
 
   /** Whether a number in the file is too wide for the column: it is cut off when it is read, and becomes another one. */

@@ -1,5 +1,6 @@
 package headgate.stream;
 
+import headgate.scan.ColumnChunks;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.hadoop.conf.Configuration;
@@ -109,12 +110,8 @@ public class EventTimeFooter implements Callable {
   }
 
   private static Statistics statistics(BlockMetaData block, String name) {
-    List columns = block.getColumns();
-    for (int i = 0; i < columns.size(); i++) {
-      ColumnChunkMetaData chunk = (ColumnChunkMetaData) columns.get(i);
-      if (chunk.getPath().size() == 1 && chunk.getPath().toDotString().equals(name)) return (Statistics) chunk.getStatistics();
-    }
-    return null;
+    ColumnChunkMetaData chunk = ColumnChunks.find(block, name, true);
+    return chunk == null ? null : (Statistics) chunk.getStatistics();
   }
 
   /** Byte ranges of the row groups to read, or null where row groups do not lie one after another. */

@@ -1,6 +1,7 @@
 package headgate.stream;
 
 import headgate.scan.KnownFiles;
+import headgate.scan.OldCalendar;
 import headgate.scan.PrunedParquet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -102,8 +103,7 @@ public class StreamSource {
       files.readFolders(folder(demand.column));
     } else {
       Configuration configuration = relation.sparkSession().sessionState().newHadoopConfWithOptions(relation.options());
-      // a cut-off before 1970 is compared with nothing: such dates may be written in another calendar
-      if (demand.cut < 0L || KnownFiles.isByFieldId(relation)) return scan;
+      if (!OldCalendar.isSureTime(demand.cut) || KnownFiles.isByFieldId(relation)) return scan;
       boolean byCase = batch.conf.caseSensitiveAnalysis() || relation.sparkSession().sessionState().conf().caseSensitiveAnalysis();
       EventTimeColumn column = new EventTimeColumn(demand.column.name(), demand.column.dataType() instanceof TimestampType, byCase);
       files.readFooters(configuration, column, whole.afterLateFiles);
