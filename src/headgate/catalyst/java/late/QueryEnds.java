@@ -1,6 +1,7 @@
 package headgate.late;
 
 import headgate.interop.Subqueries;
+import headgate.scan.KnownFiles;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -9,7 +10,6 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.util.QueryExecutionListener;
 
 /** Notes which queries with late filters have ended, well or badly, so that what is held for them can be freed. */
@@ -30,10 +30,8 @@ public class QueryEnds implements QueryExecutionListener {
   }
 
   private void find(LogicalPlan plan, String state) {
-    if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
-      Object format = ((HadoopFsRelation) ((LogicalRelation) plan).relation()).fileFormat();
-      if (format instanceof GatedParquet) end(((GatedParquet) format).query(), state);
-    }
+    HadoopFsRelation files = KnownFiles.of(plan);
+    if (files != null && files.fileFormat() instanceof GatedParquet) end(((GatedParquet) files.fileFormat()).query(), state);
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) find((LogicalPlan) each.next(), state);
     List inside = Subqueries.of(plan);

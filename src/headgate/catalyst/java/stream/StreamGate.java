@@ -3,6 +3,7 @@ package headgate.stream;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headgate.interop.Failures;
 import headgate.interop.Handover;
+import headgate.scan.KnownFiles;
 import headgate.scan.PrunedParquet;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -15,7 +16,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
-import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** The gate of streaming queries: narrows each micro-batch inside the JVM, and remembers what it did. */
 public class StreamGate {
@@ -56,8 +56,8 @@ public class StreamGate {
   /** Other rules of the session may bring a plan here again after it was narrowed. */
   private static boolean isNarrowed(LogicalPlan plan) {
     if (plan instanceof Filter && EventTimeTest.isIn((Expression) ((Filter) plan).condition())) return true;
-    if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation
-        && ((HadoopFsRelation) ((LogicalRelation) plan).relation()).fileFormat() instanceof PrunedParquet) return true;
+    HadoopFsRelation files = KnownFiles.of(plan);
+    if (files != null && files.fileFormat() instanceof PrunedParquet) return true;
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) if (isNarrowed((LogicalPlan) each.next())) return true;
     return false;

@@ -79,10 +79,7 @@ public class StreamSource {
   }
 
   /** The files of the source, or null where it is none of files. */
-  private HadoopFsRelation files() {
-    if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return null;
-    return (HadoopFsRelation) ((LogicalRelation) plan).relation();
-  }
+  private HadoopFsRelation files() { return KnownFiles.of(plan); }
 
   /** The place of the event time in the names of the folders, or -1 where it lies in the files. */
   private int folder(Attribute time) {
