@@ -158,7 +158,7 @@ def test_how_long_an_executor_waits_for_news(
         spark.sql(QUERY)._jdf.queryExecution().optimizedPlan()
         query = gate._queries[-1].late._query  # type: ignore[union-attr]
         source = get_field(query._context, "late")
-        query._classes.call("LatePoller", "ensure", source, source.state())
+        query._classes.call("late.LatePoller", "ensure", source, source.state())
         assert asked.wait(60.0)
     assert waits[0] == pytest.approx(seconds)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def test_small_replies_are_packed_into_the_reply(
     bridge: SparkBridge, spark: SparkSession, body: bytes, how: str
 ) -> None:
     """What compresses into one socket buffer comes in the reply itself."""
-    reply = str(compiled(spark.sparkContext).call("Handover", "of", bytearray(body)))
+    reply = str(compiled(spark.sparkContext).call("interop.Handover", "of", bytearray(body)))
 
     assert reply.startswith(f"{how}:")
     assert len(reply) < 6100
@@ -36,7 +37,7 @@ def test_small_replies_are_packed_into_the_reply(
 )
 def test_large_replies_go_through_a_file_that_is_removed(bridge: SparkBridge, spark: SparkSession, body: bytes) -> None:
     """What does not fit is read from a file, which is gone afterwards."""
-    reply = str(compiled(spark.sparkContext).call("Handover", "of", bytearray(body)))
+    reply = str(compiled(spark.sparkContext).call("interop.Handover", "of", bytearray(body)))
     path = Path(reply.removeprefix("file:"))
 
     assert path.stat().st_size == len(body)
@@ -142,16 +143,18 @@ def test_the_jvm_accepts_every_compiled_class(spark: SparkSession) -> None:
     """Each class passes the JVM's verifier, inner ones too: what is compiled is not loaded before it is used."""
     loader, jvm = compiled(spark.sparkContext)._loader, spark.sparkContext._jvm
     (home,) = Path(spark.sparkContext._temp_dir).glob("headgate-*")
-    names = [file.stem for file in (home / "classes" / "headgate").glob("*.class")]
+    classes = home / "classes" / "headgate"
+    names = [file.relative_to(classes).with_suffix("").as_posix() for file in classes.rglob("*.class")]
 
     assert set(java_sources()) <= set(names)
     for name in names:
-        jvm.java.lang.Class.forName(f"headgate.{name}", True, loader)  # type: ignore[union-attr]
+        jvm.java.lang.Class.forName(f"headgate.{name.replace('/', '.')}", True, loader)  # type: ignore[union-attr]
 
 
 def test_the_sources_come_with_the_package() -> None:
-    """Each Java file declares the class that it is named for, in Headgate's package."""
+    """Each Java file declares the class that it is named for."""
     sources = java_sources()
 
-    assert {"GateRule", "PlanReader", "PlanWriter", "BuildTask", "KeyCollector"} <= set(sources)
-    assert all(f"class {name}" in text and text.startswith("package headgate;") for name, text in sources.items())
+    assert {"plan/GateRule", "plan/PlanReader", "build/BuildTask", "interop/Json"} <= set(sources)
+    for path, text in sources.items():
+        assert re.search(rf"^public (abstract )?(class|interface) {path.split('/')[1]}\b", text, re.MULTILINE)

@@ -22,7 +22,7 @@ def _optimized(frame: DataFrame) -> Any:
 
 def test_only_one_class_knows_of_versions() -> None:
     """A name that one version lacks would keep all classes from compiling there."""
-    assert {name for name, source in java_sources().items() if MOVED.search(source)} == {"SparkVersion"}
+    assert {name for name, source in java_sources().items() if MOVED.search(source)} == {"interop/SparkVersion"}
 
 
 def test_a_relation_over_an_rdd_has_its_rows(bridge: SparkBridge, spark: SparkSession) -> None:
@@ -34,7 +34,7 @@ def test_a_relation_over_an_rdd_has_its_rows(bridge: SparkBridge, spark: SparkSe
     output, rows = execution.analyzed().output(), execution.toRdd()
     statistics = jvm.scala.Option.empty()
     relation = classes.call(
-        "SparkVersion", "logicalRdd", output, rows, spread, nothing, spark._jsparkSession, statistics
+        "interop.SparkVersion", "logicalRdd", output, rows, spread, nothing, spark._jsparkSession, statistics
     )
     assert not relation.isStreaming()
     frame = DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, relation), spark)
@@ -46,5 +46,5 @@ def test_an_interval_added_to_a_timestamp_is_known(bridge: SparkBridge, spark: S
     classes = compiled(spark.sparkContext)
     later = spark.range(1).selectExpr("timestamp_seconds(id) + make_interval(0, 0, 0, 0, 0, 0, id) AS t", "id + 1 AS n")
     time, number = (_optimized(later).expressions().apply(i).children().head() for i in range(2))
-    assert classes.call("SparkVersion", "isTimestampAdd", time)
-    assert not classes.call("SparkVersion", "isTimestampAdd", number)
+    assert classes.call("interop.SparkVersion", "isTimestampAdd", time)
+    assert not classes.call("interop.SparkVersion", "isTimestampAdd", number)

@@ -17,7 +17,7 @@ from headgate.plan.nodes import Column, Conjunct, Consumer, Expression, Feed, No
 SOURCES: dict[str, dict[str, Any]] = {
     "parquet": {"source": "parquet", "format": "Parquet"},
     "ORC": {"source": "files", "format": "ORC"},
-    "narrowed": {"source": "gated", "format": "Parquet"},
+    "narrowed": {"source": "narrowed", "format": "Parquet"},
     "unknown files": {"source": "unknown files", "format": "Parquet"},
     "local": {"source": "local"},
     "range": {"source": "range"},

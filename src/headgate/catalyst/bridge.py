@@ -65,7 +65,7 @@ class SparkBridge:
         self._classes = compiled(spark.sparkContext)
         ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
         self._callback = _Callback(rewrite, self._classes)
-        self._rule = self._classes.new("GateRule", spark._jsparkSession, self._callback)
+        self._rule = self._classes.new("plan.GateRule", spark._jsparkSession, self._callback)
         self._install()
 
     def _install(self) -> None:
@@ -85,7 +85,7 @@ class SparkBridge:
         """Register the settings with Spark, so that SQL ``SET`` refuses a bad value with the allowed ones."""
         for setting in settings:
             self._classes.call(
-                "SettingCheck", "declare", setting.key, setting.pattern, setting.allowed, setting.default
+                "plan.SettingCheck", "declare", setting.key, setting.pattern, setting.allowed, setting.default
             )
 
     def configure(self, texts: dict[str, str]) -> dict[str, str | None]:
@@ -159,7 +159,7 @@ class SparkBridge:
     def marked(self, frame: Any) -> Any:
         """Return a DataFrame of the same rows whose queries are filtered even where the session's are not."""
         execution, jvm = frame._jdf.queryExecution(), self._spark._jvm
-        plan = self._classes.call("Marks", "marked", execution.analyzed(), execution.withCachedData())
+        plan = self._classes.call("plan.Marks", "marked", execution.analyzed(), execution.withCachedData())
         if plan.equals(execution.analyzed()):
             return frame
         dataset: Any = jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]

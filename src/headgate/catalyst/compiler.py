@@ -35,7 +35,7 @@ class JavaClasses:
         return packed
 
     def new(self, name: str, *arguments: Any) -> JavaObject:
-        """Make an instance of ``headgate.<name>`` with its only constructor."""
+        """Make an instance of ``headgate.<name>``, such as ``plan.GateRule``, with its only constructor."""
         return (
             self._loader.loadClass(f"headgate.{name}")
             .getConstructors()[0]
@@ -43,7 +43,7 @@ class JavaClasses:
         )
 
     def call(self, name: str, method: str, *arguments: Any) -> Any:
-        """Call a static method of ``headgate.<name>``."""
+        """Call a static method of ``headgate.<name>``, such as ``plan.Marks``."""
         found = next(m for m in self._loader.loadClass(f"headgate.{name}").getMethods() if m.getName() == method)
         return found.invoke(None, self.listed(arguments).toArray())
 
@@ -59,9 +59,11 @@ def compiled(context: Any) -> JavaClasses:
 
 
 def java_sources() -> dict[str, str]:
-    """Return the Java sources by class name."""
+    """Return the sources of the classes by room and name: ``plan/GateRule``."""
     folder = resources.files("headgate.catalyst") / "java"
-    return {Path(f.name).stem: f.read_text() for f in folder.iterdir() if f.name.endswith(".java")}
+    files = [(room.name, file) for room in folder.iterdir() if room.is_dir() for file in room.iterdir()]
+    sources = {f"{room}/{Path(file.name).stem}": file for room, file in files if file.name.endswith(".java")}
+    return {name: file.read_text() for name, file in sources.items() if not name.endswith("/package-info")}
 
 
 def _compile(context: Any) -> JavaClasses:
@@ -69,9 +71,9 @@ def _compile(context: Any) -> JavaClasses:
     home = Path(tempfile.mkdtemp(prefix="headgate-", dir=context._temp_dir))
     resource = jvm.org.codehaus.commons.compiler.util.resource
     inputs = context._gateway.new_array(resource.Resource, len(sources))
-    (home / "src" / "headgate").mkdir(parents=True)
     for i, (name, source) in enumerate(sources.items()):
         path = home / "src" / "headgate" / f"{name}.java"
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source)
         inputs[i] = resource.FileResource(jvm.java.io.File(str(path)))
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()

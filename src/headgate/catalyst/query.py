@@ -73,7 +73,7 @@ class CatalystQuery:
 
     def publish(self, query: str, filter: str, domain: TupleDomain) -> None:
         """Bring a complete late filter to the driver's own process."""
-        self._classes.call("LateStates", "publish", query, filter, encode_json(domain).decode())
+        self._classes.call("late.LateStates", "publish", query, filter, encode_json(domain).decode())
 
     def write(self, edits: PlanEdits) -> Any:
         """Return the Catalyst plan with the edits made."""

@@ -27,5 +27,5 @@ def _asked(method: str, *arguments: str) -> bytes | None:
     context = SparkContext._active_spark_context
     if context is None:
         return None
-    reply = handed_over(compiled(context).call("StreamGate", method, *arguments))
+    reply = handed_over(compiled(context).call("stream.StreamGate", method, *arguments))
     return None if reply == b"null" else reply

@@ -120,8 +120,8 @@ class Node:
 class Scan(Node):
     """A leaf; ``source`` is one of
 
-    parquet, files, gated (narrowed already), unknown files (a table format's own), local, range, cached, cache (not
-    loaded, or may differ when computed again), checkpoint, rdd, jdbc, other.
+    parquet, files, narrowed (by Headgate already), unknown files (a table format's own), local, range, cached, cache
+    (not loaded, or may differ when computed again), checkpoint, rdd, jdbc, other.
 
     ``table`` is what people call it: a table, a view, or else the folder, which is its ``path``.
     """
@@ -137,7 +137,7 @@ class Scan(Node):
     @property
     def reads_files(self) -> bool:
         """Whether the scan reads files."""
-        return self.source in ("parquet", "files", "gated", "unknown files")
+        return self.source in ("parquet", "files", "narrowed", "unknown files")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,11 @@ from typing import Any
 from headgate.tables.footers import Footer, FooterCache, ReadTails, is_as_listed, read_local_tails
 from headgate.tables.layout import DataFile, FileStatistics, Listing
 
+# OldCalendar.java says the same, and why.
 _OLDEST: dict[str, dt.date] = {
     "date": dt.date(1900, 1, 1),
-    "timestamp": dt.datetime(1900, 1, 2, tzinfo=dt.UTC),
-    "timestamp_ntz": dt.datetime(1900, 1, 2),  # noqa: DTZ001 - timestamp_ntz has no zone by definition
+    "timestamp": dt.datetime(1900, 1, 3, tzinfo=dt.UTC),
+    "timestamp_ntz": dt.datetime(1900, 1, 3),  # noqa: DTZ001 - timestamp_ntz has no zone by definition
 }
 
 

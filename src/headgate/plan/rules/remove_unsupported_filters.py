@@ -28,7 +28,7 @@ from headgate.plan.nodes import (
     Window,
 )
 
-STABLE_SOURCES = frozenset({"parquet", "files", "gated", "local", "range", "cached", "checkpoint"})
+STABLE_SOURCES = frozenset({"parquet", "files", "narrowed", "local", "range", "cached", "checkpoint"})
 _NAMES = {
     "jdbc": "JDBC",
     "rdd": "an RDD",
@@ -95,7 +95,7 @@ def _op_reason(planned: PlannedFilter, context: RuleContext) -> str:
 
 def _consumer_reason(consumer: Consumer, scan: Node) -> str:
     assert isinstance(scan, Scan)
-    if scan.source == "gated":
+    if scan.source == "narrowed":
         return "already filtered"
     if scan.source != "parquet":
         return f"scan of {scan.format or scan.table} has no file statistics that Headgate reads"

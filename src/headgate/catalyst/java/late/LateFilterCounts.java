@@ -1,0 +1,79 @@
+package headgate.late;
+
+import org.apache.spark.util.AccumulatorV2;
+
+/** What late filters did, by filter number: added up over the tasks that succeeded. Times are wall-clock milliseconds. */
+public class LateFilterCounts extends AccumulatorV2 {
+  private static final int FIELDS = 4;
+  private static final int ROWS = 0;
+  private static final int OPENED_BEFORE = 1;
+  private static final int RECEIVED = 2;
+  private static final int APPLIED = 3;
+  private final long[] counted;
+  private final LateUnread unread = new LateUnread();
+
+  public LateFilterCounts(int filters) {
+    super();
+    this.counted = new long[filters * FIELDS];
+  }
+
+  public LateUnread unread() { return unread; }
+  public void openedBefore(int filter) { counted[filter * FIELDS + OPENED_BEFORE]++; }
+
+  /** Called for each row, so only the first call looks at the clock. */
+  public void rowDropped(int filter, long receivedAt) {
+    int at = filter * FIELDS;
+    if (counted[at + APPLIED] == 0L) applied(at, receivedAt);
+    counted[at + ROWS]++;
+  }
+
+  /** Files and row groups are counted in `unread`. */
+  public void removed(int filter, long receivedAt) {
+    int at = filter * FIELDS;
+    if (counted[at + APPLIED] == 0L) applied(at, receivedAt);
+  }
+
+  private void applied(int at, long receivedAt) {
+    counted[at + RECEIVED] = receivedAt;
+    counted[at + APPLIED] = System.currentTimeMillis();
+  }
+
+  public boolean isZero() {
+    for (int i = 0; i < counted.length; i++) if (counted[i] != 0L) return false;
+    return unread.isEmpty();
+  }
+
+  /** Each task takes an empty one with it; copying what is counted so far would cost more than the task's own counts. */
+  public AccumulatorV2 copyAndReset() { return new LateFilterCounts(counted.length / FIELDS); }
+
+  public AccumulatorV2 copy() {
+    LateFilterCounts twin = new LateFilterCounts(counted.length / FIELDS);
+    System.arraycopy(counted, 0, twin.counted, 0, counted.length);
+    twin.unread.addAll(unread);
+    return twin;
+  }
+
+  public void reset() {
+    java.util.Arrays.fill(counted, 0L);
+    unread.clear();
+  }
+
+  public void add(Object ignored) { throw new UnsupportedOperationException("late filters are counted by name"); }
+
+  public void merge(AccumulatorV2 other) {
+    long[] theirs = ((LateFilterCounts) other).counted;
+    unread.addAll(((LateFilterCounts) other).unread);
+    for (int i = 0; i < counted.length; i++) {
+      int field = i % FIELDS;
+      if (field < RECEIVED) counted[i] += theirs[i];
+      else if (theirs[i] != 0L && (counted[i] == 0L || theirs[i] < counted[i])) counted[i] = theirs[i];
+    }
+  }
+
+  /** rows, opened before, received, first applied: four numbers for each filter. */
+  public Object value() {
+    java.util.ArrayList all = new java.util.ArrayList();
+    for (int i = 0; i < counted.length; i++) all.add(Long.valueOf(counted[i]));
+    return all;
+  }
+}

@@ -1,0 +1,134 @@
+package headgate.plan;
+
+import headgate.interop.Failures;
+import headgate.interop.Rethrow;
+import headgate.late.QueryEnds;
+import headgate.scan.EvenTasks;
+import headgate.scan.KnownFiles;
+import headgate.stream.StreamGate;
+import headgate.tap.Taps;
+import java.lang.ref.WeakReference;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Subquery;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+
+/**
+ * Hands each optimized plan that has a join to Python, and takes back the narrowed plan.
+ *
+ * Any failure leaves the plan as it was, except a cancellation by the user, which must end the query.
+ */
+public class GateRule extends Rule {
+  private final SparkSession session;
+  private final scala.Function1 rewrite;
+  private final ThreadLocal finished = new ThreadLocal();
+  private volatile WeakReference lastSeen;
+  private volatile long seen;
+  private final Failures failures = new Failures();
+  private volatile boolean closed;
+  /** Whether only DataFrames that ask for it are filtered. */
+  private volatile boolean onlyMarked;
+  private final ThreadLocal paused = new ThreadLocal();
+  private final QueryEnds ends = new QueryEnds();
+  private final Taps taps = new Taps();
+  private final EvenTasks even;
+
+  public GateRule(SparkSession session, scala.Function1 rewrite) {
+    super();
+    this.session = session;
+    this.rewrite = rewrite;
+    this.even = new EvenTasks(session);
+    session.listenerManager().register(ends);
+    session.sparkContext().addSparkListener(taps);
+  }
+
+  public TreeNode apply(TreeNode plan) {
+    // the batch runs to a fixed point: a plan that was just returned from here is done
+    if (closed || paused.get() != null || plan == held((WeakReference) finished.get())) return plan;
+    // a subquery is optimized by itself first, but may yet become a join of the whole plan
+    if (plan instanceof Subquery) return plan;
+    LogicalPlan logical = (LogicalPlan) plan;
+    lastSeen = new WeakReference(logical);
+    seen++;
+    if (logical.isStreaming()) return !onlyMarked && enabled() ? streaming(logical) : plan;
+    if (!isWanted(logical) || isWritten(logical)) return plan;
+    NarrowedSubqueries subqueries = new NarrowedSubqueries(this);
+    subqueries.prepare(logical);
+    LogicalPlan result = logical.containsPattern(TreePattern$.MODULE$.JOIN()) ? narrowed(logical) : logical;
+    if (!subqueries.isEmpty()) result = subqueries.inTree(result);
+    finished.set(new WeakReference(result));
+    return result;
+  }
+
+  /** A plan with its filters, or itself where there are none; only a cancellation by the user gets through. */
+  LogicalPlan narrowed(LogicalPlan plan) {
+    QueryContext context = new QueryContext(session, plan, taps, even, ends);
+    LogicalPlan result = plan;
+    try {
+      Object rewritten = rewrite.apply(context);
+      if (rewritten instanceof LogicalPlan) result = (LogicalPlan) rewritten;
+    } catch (Throwable failure) {
+      failures.note("a query", failure);
+      if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
+    }
+    if (context.cancelled != null) Rethrow.raise(context.cancelled);
+    return result;
+  }
+
+  /** A micro-batch stays in the JVM: a call to Python in each batch would cost more than most batches can save. */
+  private TreeNode streaming(LogicalPlan plan) {
+    LogicalPlan result = plan;
+    try {
+      result = StreamGate.narrow(session, plan, failures);
+    } catch (Throwable failure) {
+      failures.note("a micro-batch", failure);
+      if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
+    }
+    finished.set(new WeakReference(result));
+    return result;
+  }
+
+  /** Plans are held weakly: a finished plan may carry megabytes of collected rows. */
+  private static Object held(WeakReference reference) { return reference == null ? null : reference.get(); }
+
+  private boolean isWanted(LogicalPlan plan) { return (!onlyMarked && enabled()) || Marks.isMarked(plan); }
+
+  /** Other rules may bring a plan here again that carries its filters already. */
+  private static boolean isWritten(LogicalPlan plan) {
+    HadoopFsRelation files = KnownFiles.of(plan);
+    if (files != null && KnownFiles.isNarrowed(files.location())) return true;
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) if (isWritten((LogicalPlan) each.next())) return true;
+    return false;
+  }
+
+  public void filterOnlyMarked(boolean only) { onlyMarked = only; }
+
+  private boolean enabled() {
+    return !"false".equals(session.sessionState().conf().getConfString("spark.headgate.enabled", "true"));
+  }
+
+  public void close() {
+    closed = true;
+    session.listenerManager().unregister(ends);
+    session.sparkContext().removeSparkListener(taps);
+  }
+
+  /** The queries with late filters that have ended since this was asked last. */
+  public java.util.List endedQueries() { return ends.take(); }
+  public void pause() { paused.set(Boolean.TRUE); }
+  public void resume() { paused.remove(); }
+  /** What the session sets explicitly for a key, or null. */
+  public String explicit(String key) {
+    scala.Option found = session.sessionState().conf().getAllConfs().get(key);
+    return found.isDefined() ? (String) found.get() : null;
+  }
+
+  public LogicalPlan lastSeen() { return (LogicalPlan) held(lastSeen); }
+  public long seen() { return seen; }
+  public java.util.List failures() { return failures.texts(); }
+  public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps, even, ends); }
+}

@@ -1,0 +1,55 @@
+package headgate.scan;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+
+/**
+ * Whether the tables of a plan are still what they were when the plan was made: asked when it is executed, answered once.
+ *
+ * A plan may be executed long after it was made, and tables may be written in between. Whatever Headgate put into it
+ * (fewer files, fewer row groups, row tests, collected rows, late filters) asks here first. If any table has changed,
+ * all of it stands aside, and the plan does what Spark's own would do.
+ */
+public class Snapshot {
+  private List listings;
+  private List caches;
+  private Boolean holds;
+  private final String[] outcome;
+
+  /** outcome: one place for the sentence that says why the plan ran unfiltered; it outlives the plan. */
+  public Snapshot(Collection listings, List caches, String[] outcome) {
+    this.listings = new ArrayList(listings);
+    this.caches = new ArrayList(caches);
+    this.outcome = outcome;
+  }
+
+  public synchronized boolean holds() {
+    if (holds == null) {
+      String changed = changed();
+      outcome[0] = changed;
+      holds = Boolean.valueOf(changed == null);
+      listings = null;
+      caches = null;
+    }
+    return holds.booleanValue();
+  }
+
+  private String changed() {
+    for (int i = 0; i < caches.size(); i++) {
+      boolean loaded = ((InMemoryRelation) caches.get(i)).cacheBuilder().isCachedColumnBuffersLoaded();
+      if (!loaded) return "cached data that a filter was learned from is gone";
+    }
+    for (int i = 0; i < listings.size(); i++) {
+      FileListing listing = (FileListing) listings.get(i);
+      try {
+        if (!listing.isCurrent()) return "a table changed after the query was planned: " + listing.index.rootPaths().mkString(", ");
+      } catch (Throwable unlisted) {
+        // Spark's own listing will fail the same way, and says why
+        return "a table can no longer be listed: " + unlisted;
+      }
+    }
+    return null;
+  }
+}

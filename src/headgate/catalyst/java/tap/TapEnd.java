@@ -1,0 +1,13 @@
+package headgate.tap;
+
+import org.apache.spark.TaskContext;
+import org.apache.spark.util.TaskCompletionListener;
+
+/** Tells a tap that its task has ended. A failed task tells too, but Spark does not count what it says. */
+public class TapEnd implements TaskCompletionListener {
+  private final Tap tap;
+
+  public TapEnd(Tap tap) { this.tap = tap; }
+
+  public void onTaskCompletion(TaskContext task) { tap.end(); }
+}
