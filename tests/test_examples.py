@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+WITH_SPARK = {"star_schema": [pytest.mark.spark, pytest.mark.slow]}
+EXAMPLES = [
+    pytest.param(path, marks=WITH_SPARK.get(path.stem, []), id=path.stem)
+    for path in sorted((ROOT / "examples").glob("*.py"))
+]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_example_runs(example: Path, tmp_path: Path) -> None:
     """An example ends well; each of them checks its own answer and says so with its exit code."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100"}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.catalyst.cluster_runs import run_script
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 
 SCRIPT = Path(__file__).with_name("cluster_script.py")
 
