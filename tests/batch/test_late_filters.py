@@ -307,7 +307,7 @@ def test_disable_stops_the_coordinator(spark: SparkSession, star: Path, come_fir
 
 @pytest.mark.parametrize("key", ["id", "big"])
 def test_keys_of_another_width(spark: SparkSession, star: Path, come_first: None, key: str) -> None:
-    """C42: a filter is brought to the type of the column that it goes to, int or bigint."""
+    """A filter is brought to the type of the column that it goes to, int or bigint (C42)."""
     query = QUERY.replace("d.id", f"d.{key}")
     report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
     told = late_filter(report, "k").late
@@ -317,7 +317,7 @@ def test_keys_of_another_width(spark: SparkSession, star: Path, come_first: None
 
 @pytest.mark.parametrize("wait", ["0s", "1h"])
 def test_the_order_of_joins_is_not_changed(spark: SparkSession, star: Path, come_first: None, wait: str) -> None:
-    """G111: whether filters wait or come late, Spark joins the same tables in the same order.
+    """Whether filters wait or come late, Spark joins the same tables in the same order (G111).
 
     Joins whose rows are known when the query is planned are no longer in the plan; they are the innermost.
     """

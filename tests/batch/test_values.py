@@ -57,7 +57,7 @@ def test_a_build_side_of_nulls_only(check: Check) -> None:
     assert not [scan for scan in report.scans if scan.files_read]
 
 
-def test_85_an_all_null_key_under_plain_equality(check: Check) -> None:
+def test_an_all_null_key_under_plain_equality(check: Check) -> None:
     """LEFT OUTER with an all-NULL key: no match, all rows of the left side, NULLs beside them."""
     report = check(
         "select d.*, fact.k from (select id, nullif(id, id) x from dim where grp = 3) d left join fact "
@@ -66,7 +66,7 @@ def test_85_an_all_null_key_under_plain_equality(check: Check) -> None:
     assert_narrowed(report, "fact")
 
 
-def test_77_an_empty_build_side_reads_nothing(check: Check) -> None:
+def test_an_empty_build_side_reads_nothing(check: Check) -> None:
     """A build side without rows leaves nothing of the probe side to read."""
     report = check("select * from fact join (select * from dim where id < 0) d on fact.k = d.id", may_be_empty=True)
     scan = assert_narrowed(report, "fact", "k")
@@ -74,7 +74,7 @@ def test_77_an_empty_build_side_reads_nothing(check: Check) -> None:
     assert filter_on(report, "k").kind == "none"
 
 
-def test_82_an_empty_build_side_of_outer_joins(check: Check) -> None:
+def test_an_empty_build_side_of_outer_joins(check: Check) -> None:
     """RIGHT OUTER with an empty right side reads nothing; LEFT OUTER with one keeps every left row."""
     empty = "(select * from dim where id < 0)"
     report = check(f"select * from fact right join {empty} d on fact.k = d.id", may_be_empty=True)
@@ -83,7 +83,7 @@ def test_82_an_empty_build_side_of_outer_joins(check: Check) -> None:
     check(f"select * from fact left anti join {empty} d on fact.k = d.id")
 
 
-def test_25_an_empty_build_side_of_many_tasks(spark: SparkSession, star: Path) -> None:
+def test_an_empty_build_side_of_many_tasks(spark: SparkSession, star: Path) -> None:
     """Many build tasks that all find nothing make an empty filter, and the query ends."""
     query = "select f.k from fact f join (select /*+ repartition(50) */ id from dim where id < 0) d on f.k = d.id"
     report = same_rows(spark, lambda: spark.sql(query), may_be_empty=True)

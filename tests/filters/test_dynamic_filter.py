@@ -74,7 +74,7 @@ def test_the_version_rises_only_on_news() -> None:
 
 
 def test_a_single_equality_completes_and_the_predicate_changes() -> None:
-    """B30: the waiter wakes when the one filter completes, and then sees its values."""
+    """The waiter wakes when the one filter completes, and then sees its values (B30)."""
     held = new_filter()
     view = held.consumer()
     assert view.current().is_all
@@ -84,7 +84,7 @@ def test_a_single_equality_completes_and_the_predicate_changes() -> None:
 
 
 def test_consumers_can_neither_complete_nor_cancel() -> None:
-    """B32: a view has no method that changes anything, and giving up on a wait leaves the filter as it was."""
+    """A view has no method that changes anything, and giving up on a wait leaves the filter as it was (B32)."""
     held = new_filter()
     view = held.consumer()
     assert isinstance(view, FilterView)
