@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Queries of tests are over before the JVM's second compiler has paid for itself: without it a run takes a third less.
-# Nor should it collect all garbage whenever it has loaded more classes. The variable also reaches the programs that tests
-# start.
+# Nor should it collect all garbage whenever it has loaded more classes. The variable reaches programs that tests start.
 os.environ.setdefault(
     "JDK_JAVA_OPTIONS",
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m",
@@ -29,7 +28,7 @@ os.environ.setdefault(
 
 # Spark is made for large data: without these it takes and clears 64 megabytes for each hash table of ten rows, four for
 # each broadcast of one, and writes out each plan in full for a page that nobody opens.
-SMALL_DATA = {
+SMALL_DATA: dict[str, bool | float | int | str | None] = {
     "spark.driver.extraJavaOptions": "-Xms1g -Xmn600m",
     "spark.buffer.pageSize": "1m",
     "spark.broadcast.blockSize": "64k",

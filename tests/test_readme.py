@@ -16,6 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headgate.query import waiting
+from tests.batch.differential import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -94,12 +95,8 @@ def test_the_first_example_prints_the_same_on_a_busy_machine(
     first = next(i for i, block in enumerate(blocks) if block.language == "output")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(waiting, "_PATIENCE", 0.0)
-    before = spark.conf.get("spark.headgate.nonBlocking")
-    spark.conf.set("spark.headgate.nonBlocking", "true")
-    try:
+    with settings(spark, spark_headgate_nonBlocking="true"):
         run_blocks(blocks[: first + 1], {"__name__": "__readme__"}, README.name)
-    finally:
-        spark.conf.set("spark.headgate.nonBlocking", before)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -59,7 +59,7 @@ def set_rules(spark: SparkSession, rules: list[Any]) -> None:
 
 def test_enable_and_disable(spark: SparkSession, star: Path) -> None:
     """Queries are narrowed after enable and whole again after disable."""
-    opened = []
+    opened: list[Any] = []
     headgate.enable(spark, strategy="always")
     for turn in ("on", "off", "on"):
         if turn == "off":

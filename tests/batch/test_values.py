@@ -94,7 +94,7 @@ def test_an_empty_build_side_of_many_tasks(spark: SparkSession, star: Path) -> N
 @pytest.mark.parametrize("kind", ["float", "double"])
 def test_nan_joins_nan(spark: SparkSession, tmp_path: Path, kind: str, dictionary: bool) -> None:
     """Spark joins NaN to NaN, and Parquet statistics leave NaN out: no row with NaN is lost."""
-    files = [[1.0, 2.0], [NAN, 3.0], [NAN, NAN], [50.0, None]]
+    files: list[list[Any]] = [[1.0, 2.0], [NAN, 3.0], [NAN, NAN], [50.0, None]]
     write_files(tmp_path / "p", "x", FLOATS[kind], files, use_dictionary=dictionary)
     builds = ("('NaN')", "('NaN'), ('2')", "('50')", "('NaN'), ('-Infinity')")
     report = same_rows(spark, lambda: floats_joined(spark, tmp_path / "p", kind, ["="], builds))
@@ -104,7 +104,7 @@ def test_nan_joins_nan(spark: SparkSession, tmp_path: Path, kind: str, dictionar
 @pytest.mark.parametrize("op", ["<", "<=", ">", ">=", "<=>"])
 def test_nan_under_inequalities(spark: SparkSession, tmp_path: Path, op: str) -> None:
     """NaN is above every number: `> 5` and `>= NaN` hold for it, though statistics do not show it."""
-    files = [[1.0, 2.0], [NAN, 3.0], [NAN, NAN], [50.0, None], [INF, -INF]]
+    files: list[list[Any]] = [[1.0, 2.0], [NAN, 3.0], [NAN, NAN], [50.0, None], [INF, -INF]]
     write_files(tmp_path / "p", "x", pa.float64(), files)
     builds = ("('5')", "('NaN')", "('Infinity')", "('-Infinity')")
     same_rows(spark, lambda: floats_joined(spark, tmp_path / "p", "double", [op], builds))
@@ -131,7 +131,7 @@ def test_zeros_under_inequalities(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_floats_behind_a_shuffle(spark: SparkSession, tmp_path: Path) -> None:
     """NaN and both zeros pass the test of each row too, below a grouping that makes them one group."""
-    files = [[-0.0, 1.5], [NAN, 3.0], [0.0, -0.0], [50.0, None], [60.0], [70.0]]
+    files: list[list[Any]] = [[-0.0, 1.5], [NAN, 3.0], [0.0, -0.0], [50.0, None], [60.0], [70.0]]
     write_files(tmp_path / "p", "x", pa.float64(), files)
     grouped = "(select x, count(*) c from {p} group by x)"
     query = " union all ".join(

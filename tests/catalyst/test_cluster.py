@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from tests.catalyst.cluster_runs import run_script
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 
-SCRIPT = Path(__file__).with_name("cluster_script.py")
+SCRIPT = "tests.catalyst.cluster_script"
 
 
 @pytest.fixture(scope="module")

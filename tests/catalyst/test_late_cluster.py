@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ pytestmark = [
     pytest.mark.xdist_group("late cluster"),
 ]
 
-SCRIPT = Path(__file__).with_name("late_cluster_script.py")
+SCRIPT = "tests.catalyst.late_cluster_script"
 # matches lie in the file that is read last, and in one row group of another file, which may be read before or after
 LAST_FILE, MATCHING_GROUP = 1_000, 2_000
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -113,7 +114,8 @@ def test_one_filter_on_several_columns() -> None:
 
 def test_consumers_are_called_exactly_once_also_when_late() -> None:
     """A listener from before the last report, one from after it and one that fails are each called once (C48)."""
-    held, heard = registry(), []
+    heard: list[Any] = []
+    held = registry()
     held.add_filter("q", "df", ["k"], expected=2)
     held.get("q").subscribe("df", heard.append)
     held.report("q", "df", 0, ids(1))
@@ -275,7 +277,8 @@ def test_queries_know_nothing_of_each_other() -> None:
 @pytest.mark.parametrize("state", [QueryState.FINISHED, QueryState.FAILED, QueryState.CANCELLED])
 def test_the_end_of_a_query_frees_everything_and_lets_go_who_waits(state: QueryState) -> None:
     """An unfinished filter of a query that ends is ALL and complete, and nothing is held or known any more (G110)."""
-    held, heard = registry(), []
+    heard: list[Any] = []
+    held = registry()
     made = held.add_filter("q", "df", ["k"], expected=2)
     held.get("q").subscribe("df", heard.append)
     held.report("q", "df", 0, ids(1, 2, 3))
@@ -291,7 +294,7 @@ def test_the_end_of_a_query_frees_everything_and_lets_go_who_waits(state: QueryS
         lambda: held.report("q", "df", 1, ids(1)),
         lambda: held.publish("q", "df", ids(1)),
         lambda: held.add_filter("q", "df2", ["k"]),
-        lambda: held.register("q") or held.report("q", "df", 1, ids(1)),
+        lambda: (held.register("q"), held.report("q", "df", 1, ids(1))),  # type: ignore[func-returns-value]
     ):
         with pytest.raises(NotRegistered):
             call()
@@ -457,7 +460,8 @@ def test_closing_ends_all_queries() -> None:
 
 def test_watchers_hear_of_every_change_and_a_failing_one_hurts_nobody() -> None:
     """News, a newer attempt and the end of a query are each told; a watcher that raises is logged and left aside."""
-    held, told = registry(), []
+    told: list[Any] = []
+    held = registry()
 
     def fail(query_id: str) -> None:
         raise RuntimeError("a watcher's mistake")

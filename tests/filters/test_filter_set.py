@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,7 +42,8 @@ def test_only_newer_domains_are_returned() -> None:
 def test_a_consumer_that_asks_now_and_then_ends_up_to_date(steps: list[tuple[int, int]], data: st.DataObject) -> None:
     """Whenever a consumer asks, putting the news together gives the newest state of every filter (B38)."""
     publishers = filters(3)
-    held, known, version = FilterSet(publishers), {}, 0
+    known: dict[str, Any] = {}
+    held, version = FilterSet(publishers), 0
     for which, top in steps:
         publishers[which].update(TupleDomain({"k": Domain.range("bigint", 0, top)}))
         if data.draw(st.booleans()):

@@ -379,7 +379,7 @@ def test_many_threads_report_at_once() -> None:
         mine = [p for p in range(64) if p % 4 == thread % 4]
         return sum(merger.report(p, ids(p)) for p in mine)
 
-    threads = [Started(lambda i=i: work(i)) for i in range(8)]  # type: ignore[misc]
+    threads = [Started(lambda i=i: work(i)) for i in range(8)]
     gate.open()
     assert sum(thread.result() for thread in threads) == 64
     assert [state.domain for state in watched.states] == [TupleDomain.all(), ids(*range(64))]
@@ -419,7 +419,12 @@ def test_the_owner_of_the_memory_may_widen_what_is_published() -> None:
     """The union is shown to the one who shares out the memory, and what it gives back is the filter."""
     shown: list[TupleDomain] = []
     held = target()
-    merger = FilterMerger(held, expected=2, fit=lambda merged: shown.append(merged) or merged.simplify(1))
+
+    def fit(merged: TupleDomain) -> TupleDomain:
+        shown.append(merged)
+        return merged.simplify(1)
+
+    merger = FilterMerger(held, expected=2, fit=fit)
     merger.report(0, ids(1))
     assert merger.expected == 2
     merger.report(1, ids(9))
