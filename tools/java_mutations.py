@@ -54,14 +54,14 @@ IN_JAVA = (
     ),
     _java(
         "the row test drops NULL",
-        "plan/Predicates",
+        "format/Predicates",
         "withNull ? new Or(new IsNull(column), test) : test",
         "test",
         ROWS,
     ),
     _java(
         "the row test leaves out the end of a range",
-        "plan/Predicates",
+        "format/Predicates",
         "new LessThanOrEqual(column",
         "new LessThan(column",
         ROWS,
@@ -221,14 +221,14 @@ SNAPSHOTS = (
     ),
     _java(
         "a cache that may differ counts as stable",
-        "plan/Stability",
+        "format/Stability",
         "return cached.cacheBuilder().isCachedColumnBuffersLoaded() && isStable(cached.cacheBuilder().logicalPlan());",
         "return true;",
         ("tests/batch/test_snapshots_under_writers.py::test_a_cache_that_is_evicted_after_the_build",),
     ),
     _java(
         "a subquery that may change counts as stable",
-        "plan/Stability",
+        "format/Stability",
         "if (!readsStable((LogicalPlan) inside.get(i))) return false;",
         "if (false) return false;",
         ("tests/batch/test_builds.py::test_an_unstable_subquery_in_a_build_side",),

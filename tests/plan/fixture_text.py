@@ -11,22 +11,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.plan import PlannedFilter, QueryPlan, nodes
-from headgate.plan.nodes import Column, Conjunct, Consumer, Expression, Feed, Node, Op
+from headgate.plan.kinds import Can, Feed, Op, Source
+from headgate.plan.nodes import Column, Conjunct, Consumer, Expression, Node
 
 # What a word of a fixture means to a node. Whatever is renamed in the nodes is renamed here, and in no fixture.
+_ALL, _REREAD = frozenset(Can), frozenset({Can.REREAD})
 SOURCES: dict[str, dict[str, Any]] = {
-    "parquet": {"source": "parquet", "format": "Parquet"},
-    "ORC": {"source": "files", "format": "ORC"},
-    "narrowed": {"source": "narrowed", "format": "Parquet"},
-    "unknown files": {"source": "unknown files", "format": "Parquet"},
-    "local": {"source": "local"},
-    "range": {"source": "range"},
-    "cached": {"source": "cached"},
-    "cache not loaded": {"source": "cache"},
-    "checkpoint": {"source": "checkpoint"},
-    "RDD": {"source": "rdd"},
-    "JDBC": {"source": "jdbc"},
-    "other": {"source": "other"},
+    "parquet": {"source": Source.PARQUET, "format": "Parquet", "can": _ALL},
+    "ORC": {"source": Source.FILES, "format": "ORC", "can": _REREAD},
+    "narrowed": {"source": Source.NARROWED, "format": "Parquet", "can": _REREAD},
+    "unknown files": {"source": Source.UNKNOWN_FILES, "format": "Parquet"},
+    "local": {"source": Source.LOCAL, "can": _REREAD},
+    "range": {"source": Source.RANGE, "can": _REREAD},
+    "cached": {"source": Source.CACHED, "can": _REREAD},
+    "cache not loaded": {"source": Source.CACHE},
+    "checkpoint": {"source": Source.CHECKPOINT, "can": _REREAD},
+    "RDD": {"source": Source.RDD},
+    "JDBC": {"source": Source.JDBC},
+    "other": {"source": Source.OTHER},
 }
 FLAGS: dict[str, dict[str, Any]] = {
     "streaming": {"streaming": True},

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from headgate.plan import RULES, plan_filters
-from headgate.plan.nodes import Feed, Join
+from headgate.plan.kinds import Feed
+from headgate.plan.nodes import Join
 from tests.plan.fixture_cases import (
     Case,
     Outcome,

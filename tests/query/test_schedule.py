@@ -10,7 +10,7 @@ import pytest
 from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.plan import PlannedFilter, QueryPlan
-from headgate.plan.nodes import Feed
+from headgate.plan.kinds import Feed
 from headgate.query.schedule import BuildSchedule, within_memory
 from tests.query.chains import chain, done, requests, scan_of
 

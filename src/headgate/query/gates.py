@@ -9,7 +9,8 @@ from headgate.catalyst.wire import LateGate, ScanEdit, Tap, TapFilter
 from headgate.config import Settings
 from headgate.domain import Limits
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
-from headgate.plan.nodes import Feed, Join
+from headgate.plan.kinds import Feed
+from headgate.plan.nodes import Join
 from headgate.plan.taps import WHOLE_NUMBERS, shuffle_keys
 from headgate.query.scans import Scans
 

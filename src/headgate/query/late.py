@@ -25,7 +25,7 @@ from headgate.filters import Snapshot
 from headgate.filters.column_filter import column_domain
 from headgate.observe import LateFacts, LateReport
 from headgate.plan import PlannedFilter, QueryPlan
-from headgate.plan.nodes import Feed
+from headgate.plan.kinds import Feed
 from headgate.query.gates import LateFilter
 from headgate.query.schedule import BuildSchedule
 

@@ -11,7 +11,8 @@ from headgate.config import Settings
 from headgate.domain import Limits
 from headgate.observe import LateFacts, QueryFacts, QueryReport, ScanFacts, report_of
 from headgate.plan import PlannedFilter, QueryPlan
-from headgate.plan.nodes import Filter, Node, Op
+from headgate.plan.kinds import Op
+from headgate.plan.nodes import Filter, Node
 from headgate.query.narrow import column_domains, narrowed
 from headgate.query.row_cost import RowFilterCost
 from headgate.query.scans import Scans

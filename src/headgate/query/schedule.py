@@ -19,7 +19,7 @@ from headgate.domain.widen import widen
 from headgate.filters import ColumnFilter
 from headgate.observe import FilterFacts, ScanFacts
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
-from headgate.plan.nodes import Feed, Op
+from headgate.plan.kinds import Feed, Op
 
 WhyNot = Callable[[PlannedFilter], str]
 

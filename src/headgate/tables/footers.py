@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,15 +19,11 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.tables.layout import DataFile
+from headgate.tables.layout import DataFile, ReadTails
 
 TAIL_BYTES = 64 * 1024
 _THREADS = 8
 _MAGIC_BYTES = 8
-
-ReadTails = Callable[[Sequence[tuple[str, int, int]]], list[bytes | None]]
-"""Reads the last ``count`` bytes of files given as (path, size, count)."""
-
 
 _Key = tuple[str, int, int, str]
 

@@ -59,6 +59,10 @@ class FileStatistics:
     prepared: dict[str, Any] = field(default_factory=dict)
 
 
+ReadTails = Callable[[Sequence[tuple[str, int, int]]], list[bytes | None]]
+"""Reads the last ``count`` bytes of files given as (path, size, count)."""
+
+
 class TableLayout(Protocol):
     """The containers of a table, from the coarsest to the finest, with their statistics."""
 
@@ -68,4 +72,8 @@ class TableLayout(Protocol):
 
     def statistics(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
         """Return the row groups of these files, with the statistics of these ``(name, type)`` columns."""
+        ...
+
+    def reading(self, read_tails: ReadTails) -> TableLayout:
+        """Return the same layout, with what is known of it, reading the ends of files in another way."""
         ...

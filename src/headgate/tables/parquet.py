@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-from collections import OrderedDict
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from threading import Lock
 from typing import Any
 
-from headgate.tables.footers import Footer, FooterCache, ReadTails, is_as_listed, read_local_tails
-from headgate.tables.layout import DataFile, FileStatistics, Listing
+from headgate.tables.footers import Footer, FooterCache, is_as_listed, read_local_tails
+from headgate.tables.layout import DataFile, FileStatistics, Listing, ReadTails
 
 # OldCalendar.java says the same, and why.
 _OLDEST: dict[str, dt.date] = {
@@ -51,6 +49,10 @@ class ParquetLayout:
             self._known[key] = self._read(files, columns, changed)
         return self._known[key]
 
+    def reading(self, read_tails: ReadTails) -> ParquetLayout:
+        """Return the same layout, with what is known of it, reading new footers in another way."""
+        return replace(self, read_tails=read_tails)
+
     def _read(
         self, files: Sequence[int], columns: Sequence[tuple[str, str]], changed: Container[int]
     ) -> FileStatistics:
@@ -80,28 +82,6 @@ class ParquetLayout:
             footer.columns[key] = _column_statistics(footer, name, kind, self.case_sensitive)
         result: tuple[list[Any], list[Any], list[int | None]] = footer.columns[key]
         return result
-
-
-class LayoutCache:
-    """The layouts of the tables read last, with their footers. Thread-safe.
-
-    A layout is found by its listing, which names each file with its size and time: a changed file is another listing.
-    """
-
-    def __init__(self, most: int = 64) -> None:
-        self.footers = FooterCache()
-        self._most, self._held, self._lock = most, OrderedDict[tuple[bytes, bool], ParquetLayout](), Lock()
-
-    def get(self, listing: Listing, read_tails: ReadTails = read_local_tails, *, case_sensitive: bool) -> ParquetLayout:
-        """Return the layout of a listing."""
-        key = (listing.text, case_sensitive)
-        with self._lock:
-            if key not in self._held:
-                self._held[key] = layout_from_listing(listing, self.footers, case_sensitive=case_sensitive)
-            self._held.move_to_end(key)
-            while len(self._held) > self._most:
-                self._held.popitem(last=False)
-            return replace(self._held[key], read_tails=read_tails)
 
 
 def layout_from_listing(

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from headgate.plan.casts import lossy_cast
 from headgate.plan.context import RuleContext
-from headgate.plan.nodes import Conjunct, Expression, Join, Node, Op, PlannedFilter, QueryPlan
+from headgate.plan.kinds import Op
+from headgate.plan.nodes import Conjunct, Expression, Join, Node, PlannedFilter, QueryPlan
 
 FILTERS_LEFT = frozenset({"INNER", "CROSS", "LEFT SEMI", "RIGHT OUTER"})
 FILTERS_RIGHT = frozenset({"INNER", "CROSS", "LEFT SEMI", "LEFT OUTER", "LEFT ANTI"})

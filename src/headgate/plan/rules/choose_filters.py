@@ -16,21 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from headgate.plan.context import RuleContext, Strategy
-from headgate.plan.nodes import (
-    EQUALITIES,
-    Aggregate,
-    Consumer,
-    Feed,
-    Filter,
-    Join,
-    Limit,
-    Node,
-    Op,
-    PlannedFilter,
-    QueryPlan,
-    Scan,
-    Window,
-)
+from headgate.plan.kinds import EQUALITIES, Feed, Op
+from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, PlannedFilter, QueryPlan, Scan, Window
 from headgate.plan.shrink import shrunk
 from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 
@@ -264,7 +251,9 @@ def _may_select(build: Node) -> bool:
             case Filter(conjuncts=conjuncts):
                 if any(conjunct.op not in _KEEPS_KEYS for conjunct in conjuncts):
                     return True
-            case Limit() | Scan(source="local" | "range"):
+            case Limit():
+                return True
+            case Scan() if node.is_part_of_the_query:
                 return True
             case Join(type="LEFT SEMI" | "LEFT ANTI"):
                 return True

@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headgate.plan.context import RuleContext
-from headgate.plan.nodes import Feed, Node, PlannedFilter, QueryPlan
+from headgate.plan.kinds import Feed
+from headgate.plan.nodes import Node, PlannedFilter, QueryPlan
 
 
 def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:

@@ -15,24 +15,13 @@ from dataclasses import replace
 from headgate.domain import loses_nothing, value_type
 from headgate.errors import InvalidFilter
 from headgate.plan.context import RuleContext
-from headgate.plan.nodes import (
-    EQUALITIES,
-    Aggregate,
-    Consumer,
-    Limit,
-    Node,
-    Other,
-    PlannedFilter,
-    QueryPlan,
-    Scan,
-    Window,
-)
+from headgate.plan.kinds import EQUALITIES, Can, Source
+from headgate.plan.nodes import Aggregate, Consumer, Limit, Node, Other, PlannedFilter, QueryPlan, Scan, Window
 
-STABLE_SOURCES = frozenset({"parquet", "files", "narrowed", "local", "range", "cached", "checkpoint"})
 _NAMES = {
-    "jdbc": "JDBC",
-    "rdd": "an RDD",
-    "cache": "cached data that is not loaded yet or may differ when computed again",
+    Source.JDBC: "JDBC",
+    Source.RDD: "an RDD",
+    Source.CACHE: "cached data that is not loaded yet or may differ when computed again",
 }
 _STABLE_NODES = frozenset({"Generate", "Expand", "SubqueryAlias", "ResolvedHint"})
 
@@ -69,7 +58,7 @@ def _build_reason(build: Node) -> str:
             return "build side is not deterministic"
         if node.has_unstable_subquery:
             return "build side has a subquery whose rows may change: not stable"
-        if isinstance(node, Scan) and node.source not in STABLE_SOURCES:
+        if isinstance(node, Scan) and Can.REREAD not in node.can:
             return f"build side reads {_NAMES.get(node.source, node.table)}: not stable"
         if isinstance(node, Other) and node.name not in _STABLE_NODES:
             return f"build side contains {node.name}"
@@ -95,9 +84,9 @@ def _op_reason(planned: PlannedFilter, context: RuleContext) -> str:
 
 def _consumer_reason(consumer: Consumer, scan: Node) -> str:
     assert isinstance(scan, Scan)
-    if scan.source == "narrowed":
+    if Can.PRUNE not in scan.can and scan.source is Source.NARROWED:
         return "already filtered"
-    if scan.source != "parquet":
+    if Can.PRUNE not in scan.can:
         return f"scan of {scan.format or scan.table} has no file statistics that Headgate reads"
     return _type_reason(scan, consumer.column, consumer.compared)
 

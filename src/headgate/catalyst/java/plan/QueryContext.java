@@ -4,13 +4,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import headgate.build.Build;
 import headgate.build.BuildOwner;
 import headgate.build.Builds;
+import headgate.format.TableFormats;
 import headgate.interop.Handover;
 import headgate.interop.Json;
 import headgate.late.LateFilterCounts;
 import headgate.late.LateSource;
 import headgate.late.QueryEnds;
 import headgate.scan.EvenTasks;
-import headgate.scan.KnownFiles;
 import headgate.scan.Listings;
 import headgate.scan.TailReader;
 import headgate.tap.TapKeys;
@@ -56,7 +56,7 @@ public class QueryContext implements BuildOwner {
 
   /** The files of one scan as JSON. */
   public String listFiles(int id) throws Exception {
-    return Handover.of(listings.of(KnownFiles.of(node(id))).toJson());
+    return Handover.of(TableFormats.of(node(id)).list(node(id), listings));
   }
 
   /** Why the plan ran unfiltered although it has filters, or null. */

@@ -1,0 +1,62 @@
+"""The table formats whose files can be narrowed: `FORMATS`, from the name that Spark gives a format to its layouts.
+
+A format is registered here, and in `TableFormats.java`, which recognises its scans, lists their files and narrows them.
+The layouts of the tables that were read last are kept with their footers.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from threading import Lock
+from typing import Protocol
+
+from headgate.errors import InvalidFilter
+from headgate.tables.footers import FooterCache, read_local_tails
+from headgate.tables.layout import Listing, ReadTails, TableLayout
+from headgate.tables.parquet import layout_from_listing
+
+
+class MakeLayout(Protocol):
+    """Makes the layout of the files that were listed, as one format stores them."""
+
+    def __call__(
+        self, listing: Listing, footers: FooterCache, read_tails: ReadTails, *, case_sensitive: bool
+    ) -> TableLayout:
+        """Return the layout."""
+        ...
+
+
+FORMATS: Mapping[str, MakeLayout] = {"Parquet": layout_from_listing}
+
+
+class LayoutCache:
+    """The layouts of the tables read last, with their footers. Thread-safe.
+
+    A layout is found by its listing, which names each file with its size and time: a changed file is another listing.
+    """
+
+    def __init__(self, most: int = 64) -> None:
+        self.footers = FooterCache()
+        self._most, self._lock = most, Lock()
+        self._held: OrderedDict[tuple[str, bytes, bool], TableLayout] = OrderedDict()
+
+    def get(
+        self,
+        listing: Listing,
+        read_tails: ReadTails = read_local_tails,
+        *,
+        format: str = "Parquet",
+        case_sensitive: bool,
+    ) -> TableLayout:
+        """Return the layout of a listing."""
+        if (make := FORMATS.get(format)) is None:
+            raise InvalidFilter(f"no layout is known for {format!r}; those known are {', '.join(FORMATS)}")
+        key = (format, listing.text, case_sensitive)
+        with self._lock:
+            if key not in self._held:
+                self._held[key] = make(listing, self.footers, read_tails, case_sensitive=case_sensitive)
+            self._held.move_to_end(key)
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+            return self._held[key].reading(read_tails)
