@@ -37,6 +37,7 @@ ROOMS = (
     "query",
     "stream",
     "session",
+    "publish",
     "api",
     "graph",
     "bench",

@@ -144,6 +144,10 @@ class Gate:
             self._bridge.note_failure(error)
             return frame
 
+    def published(self, frame: Any, position: int, id: str) -> Any:
+        """Return the DataFrame with a column marked that values are published for."""
+        return self._bridge.published(frame, position, id)
+
     def close(self) -> None:
         """Take the rule out of the session and put its settings back."""
         if not self.is_closed:

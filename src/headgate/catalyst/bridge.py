@@ -165,6 +165,12 @@ class SparkBridge:
         dataset: Any = jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
         return DataFrame(dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
 
+    def published(self, frame: Any, position: int, id: str) -> Any:
+        """Return a DataFrame of the same rows, with a column marked that values are published for."""
+        plan = self._classes.call("plan.Published", "marked", frame._jdf.queryExecution().analyzed(), position, id)
+        dataset: Any = self._spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
+        return DataFrame(dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
+
     def filter_only_marked(self, only: bool) -> None:
         """Filter only the queries of marked DataFrames, or those of the whole session."""
         self._rule.filterOnlyMarked(only)

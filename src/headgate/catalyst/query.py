@@ -13,7 +13,8 @@ from headgate.catalyst.listing import read_listing
 from headgate.catalyst.packed import PackedBuild, unpack_builds, unpack_tap
 from headgate.catalyst.reader import read_plan
 from headgate.catalyst.wire import BuildOrders, LateNumbers, PlanEdits, SessionFacts, decoded, encoded
-from headgate.domain import TupleDomain, encode_json
+from headgate.domain import encode_json
+from headgate.filters import Snapshot
 from headgate.plan import Node
 from headgate.tables import Listing
 
@@ -71,9 +72,10 @@ class CatalystQuery:
         """Let go of what was counted file by file."""
         self._context.forgetUnread()
 
-    def publish(self, query: str, filter: str, domain: TupleDomain) -> None:
-        """Bring a complete late filter to the driver's own process."""
-        self._classes.call("late.LateStates", "publish", query, filter, encode_json(domain).decode())
+    def publish(self, query: str, filter: str, state: Snapshot) -> None:
+        """Bring one version of a late filter to the driver's own process."""
+        domain = encode_json(state.domain).decode()
+        self._classes.call("late.LateStates", "publish", query, filter, str(state.version), state.is_complete, domain)
 
     def write(self, edits: PlanEdits) -> Any:
         """Return the Catalyst plan with the edits made."""

@@ -70,6 +70,7 @@ def _conjuncts(raw: dict[str, Any]) -> tuple[Conjunct, ...]:
             left=_expression(conjunct["left"]) if "left" in conjunct else None,
             right=_expression(conjunct["right"]) if "right" in conjunct else None,
             deterministic=conjunct["deterministic"],
+            published=conjunct.get("published", ""),
         )
         for conjunct in raw["conjuncts"]
     )

@@ -122,6 +122,11 @@ class TrackedQuery:
         _, merger = self.find(id)
         return self._within_memory(id, domain, merger.finish)
 
+    def narrow(self, id: str, domain: TupleDomain) -> Outcome:
+        """Narrow a filter of which more may come."""
+        made, _ = self.find(id)
+        return self._within_memory(id, domain, lambda cover: not made.is_complete and made.update(cover) is not None)
+
     def hear(self, message: EventsMessage) -> Outcome:
         """Take what an executor says of the filters it has."""
         return Outcome.ACCEPTED if self._stories.hear(message, self._clock()) else Outcome.REPEATED

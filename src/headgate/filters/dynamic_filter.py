@@ -97,11 +97,11 @@ class FilterView:
             shared.changed.wait_for(lambda: shared.state.version > version or shared.state.is_complete, timeout)
             return shared.state
 
-    def subscribe(self, listener: Listener) -> None:
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` with the current state at once, and with each newer one in order; the last is complete.
 
         Calls come one at a time, on the thread that subscribes or publishes. A listener that raises is logged; it
-        hurts neither the publisher nor other listeners.
+        hurts neither the publisher nor other listeners. Calling what is returned ends the subscription.
         """
         mailbox = _Mailbox(listener)
         with self._shared.changed:
@@ -109,6 +109,12 @@ class FilterView:
             if not self._shared.state.is_complete:
                 self._shared.mailboxes.append(mailbox)
         mailbox.deliver()
+        return lambda: self._forget(mailbox)
+
+    def _forget(self, mailbox: _Mailbox) -> None:
+        with self._shared.changed:
+            if mailbox in self._shared.mailboxes:
+                self._shared.mailboxes.remove(mailbox)
 
     def __repr__(self) -> str:
         state = self.snapshot()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from headgate.domain import Domain, Kind, describe
 from headgate.observe.facts import FilterFacts, QueryFacts
-from headgate.observe.report import FilterReport, FilterState, JoinReport, QueryReport, ScanReport
+from headgate.observe.report import FilterReport, FilterState, JoinReport, LateReport, QueryReport, ScanReport
 from headgate.plan import PlannedFilter
 from headgate.plan.nodes import Join, Node, Scan
 
@@ -42,7 +42,7 @@ class _Telling:
             report.kind, report.values = _kind(known.domain), known.domain.count()
             report.bytes, report.collect_ms = known.domain.nbytes, known.collect_ms
         if self._facts.late is not None and planned.id in self._facts.late.filters:
-            self._tell_late(report, known)
+            self._tell_late(report, known, self._facts.late.filters[planned.id])
         elif known.domain is None:
             report.reason = known.given_up or self._why_not_built(planned)
         else:
@@ -57,14 +57,17 @@ class _Telling:
         why = known.widened or (idle[-1] if idle else "its scan is in a build side that ran once")
         report.reason = "" if narrowed else why
 
-    def _tell_late(self, report: FilterReport, known: FilterFacts) -> None:
-        assert self._facts.late is not None
-        report.late = story = self._facts.late.filters[report.id]
+    def _tell_late(self, report: FilterReport, known: FilterFacts, story: LateReport) -> None:
+        if known.domain is not None:
+            self._tell_collected(report, known)  # what was published by then has been used at planning, too
+        report.late = story
         report.reason = known.given_up or known.widened
         removed = story.files + story.row_groups + story.rows
-        report.state = FilterState.APPLIED_LATE if removed else FilterState.LATE
         if removed:
+            report.state = FilterState.APPLIED_LATE
             report.applied_to = self._names(to.scan for to in known.planned.consumers)
+        elif report.state is not FilterState.APPLIED:
+            report.state = FilterState.LATE
 
     def _names(self, scans: Iterable[int]) -> list[str]:
         tables = [node.table.rsplit("/", 1)[-1] for scan in scans if isinstance(node := self._nodes[scan], Scan)]

@@ -6,7 +6,7 @@ from enum import Enum, StrEnum
 
 
 class Op(StrEnum):
-    """What a conjunct does: a comparison, a test for NULL, Spark's own partition pruning, or anything else."""
+    """What a conjunct does: compare, test for NULL, prune as Spark does, mark a published column, or anything else."""
 
     EQUAL = "="
     EQUAL_NULL_SAFE = "<=>"
@@ -16,6 +16,7 @@ class Op(StrEnum):
     GREATER_OR_EQUAL = ">="
     IS_NOT_NULL = "is not null"
     DYNAMIC_PRUNING = "dynamic pruning"
+    PUBLISHED = "published"
     OTHER = "other"
 
 

@@ -47,13 +47,14 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:
-    """One condition of several that must all hold."""
+    """One condition of several that must all hold; ``published`` names the publication that it is the mark of."""
 
     op: Op
     sql: str = ""
     left: Expression | None = None
     right: Expression | None = None
     deterministic: bool = True
+    published: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +230,7 @@ class PlannedFilter:
 
     ``probe op build`` is the clause; ``build_column`` is compared after a cast to ``compared`` where ``build_cast``.
     ``reason`` is empty while the filter is alive, and says in a sentence why it was dropped otherwise.
+    A filter that is ``published`` has no build side: its join is -1, and its build is the node that bears its mark.
     ``wave`` is the round in which its build side runs before the query: builds of one wave are independent.
     """
 
@@ -245,6 +247,7 @@ class PlannedFilter:
     build_once_only: bool = False
     wave: int = -1
     feed: Feed = Feed.BUILD
+    published: str = ""
     reason: str = ""
 
     @property

@@ -56,6 +56,7 @@ class LateFilters:
         self.id = uuid.uuid4().hex
         self.filters = filters
         self._threads: list[Thread] = []
+        self._subscriptions: list[Callable[[], None]] = []
 
     # --- planning -----------------------------------------------------------------------------------------------
 
@@ -80,7 +81,7 @@ class LateFilters:
     ) -> None:
         """Go on in the background: with the wave that runs, with the waves that follow, and with taps."""
         for late in self.filters:
-            self._schedule.filter(late.planned.id).subscribe(self._listener(late))
+            self._subscriptions.append(self._schedule.filter(late.planned.id).subscribe(self._listener(late)))
         taps = set(self._query.tapped_filters())
         for planned in self._planned(Feed.TAP):
             if planned.id in taps:
@@ -97,12 +98,13 @@ class LateFilters:
         return [planned for planned in found.values() if planned.feed in feeds]
 
     def _listener(self, late: LateFilter) -> Callable[[Snapshot], None]:
-        """Bring a filter to its scans, in the type of their column, when it is complete."""
+        """Bring a filter to its scans, in the type of their column, when it is complete; a published one each time."""
         compared = self._schedule.filter(late.planned.id).type
 
         def hear(state: Snapshot) -> None:
-            if state.is_complete:
-                self._bring(late, coerce(column_domain(state.domain, compared), value_type(late.type)))
+            if state.is_complete or (state.version and late.planned.feed is Feed.PUBLISHED):
+                domain = coerce(column_domain(state.domain, compared), value_type(late.type))
+                self._bring(late, domain, complete=state.is_complete)
 
         return hear
 
@@ -154,15 +156,19 @@ class LateFilters:
                 return
         self._schedule.take(wave, results)
 
-    def _bring(self, late: LateFilter, domain: Domain | None) -> None:
+    def _bring(self, late: LateFilter, domain: Domain | None, *, complete: bool = True) -> None:
         published = TupleDomain.all() if domain is None else TupleDomain({late.id: domain})
+        registry = self._coordinator.registry
         try:
-            self._coordinator.registry.publish(self.id, late.id, published)
+            if complete:
+                registry.publish(self.id, late.id, published)
+            else:
+                registry.get(self.id).narrow(late.id, published)
             # there may have been no room for all of it, and then the driver holds no more of it elsewhere either
-            published = self._coordinator.registry.get(self.id).find(late.id)[0].current()
+            state = registry.get(self.id).find(late.id)[0].snapshot()
         except NotRegistered:  # the query has ended
             return
-        self._query.publish(self.id, late.id, published)
+        self._query.publish(self.id, late.id, state)
 
     # --- what they did ------------------------------------------------------------------------------------------
 
@@ -173,8 +179,10 @@ class LateFilters:
         return LateFacts(self._stories(numbers), {scan: numbers.unread(scan) for scan in gated})
 
     def forget(self) -> None:
-        """Let go of what was counted file by file."""
+        """Let go of what was counted file by file, and listen to no publisher any more."""
         self._query.forget_unread()
+        for unsubscribe in self._subscriptions:
+            unsubscribe()
 
     def _stories(self, numbers: LateNumbers) -> dict[str, LateReport]:
         tracked = self._coordinator.registry.find(self.id)

@@ -50,6 +50,7 @@ class QueryPipeline:
         scans = Scans(query, root, self._cache, settings, case_sensitive=session.case_sensitive)
         plan = plan_filters(root, _context(settings, scans, session.broadcast_bytes))
         run = QueryRun(plan, scans, settings, session.broadcast_bytes)
+        run.follow_publishers()
         background = None if settings.strategy == "never" else self._build(query, run, patient=patient)
         if query.was_cancelled:
             return PlannedQuery(query, run, None)

@@ -40,6 +40,7 @@ class PlannedQuery:
         if self._run is None:
             return
         self._report = self._run.report(None if self.late is None else self.late.facts())
+        self._run.stop_following()
         self._run = None
         if self.late is not None:
             self.late.forget()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
+from headgate.plan.kinds import Feed
 from headgate.query.scans import Scans
 
 Found = Callable[[int], Mapping[str, Domain]]  # what the filters so far say of the columns of a scan
@@ -30,7 +31,7 @@ class RowFilterCost:
 
     def keeps_few(self, planned: PlannedFilter, keys: int | None, to: Consumer) -> bool:
         """Whether few enough of a scan's rows pass, as far as can be told from the number of keys."""
-        if self._settings.strategy == "always":
+        if self._settings.strategy == "always" or planned.feed is Feed.PUBLISHED:
             return True
         origins = [s.id for s in self._nodes[planned.build].scans() if s.find_column(planned.build_column)]
         known = [rows for scan in (to.scan, *origins) if (rows := self._scans.rows(scan))]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from headgate.catalyst.wire import PlanEdits, ScanEdit
 from headgate.collect import BuildKey, BuildRequest
 from headgate.config import Settings
 from headgate.domain import Limits
+from headgate.filters.publications import published
 from headgate.observe import LateFacts, QueryFacts, QueryReport, ScanFacts, report_of
 from headgate.plan import PlannedFilter, QueryPlan
-from headgate.plan.kinds import Op
+from headgate.plan.kinds import Feed, Op
 from headgate.plan.nodes import Filter, Node
 from headgate.query.narrow import column_domains, narrowed
 from headgate.query.row_cost import RowFilterCost
@@ -33,6 +34,7 @@ class QueryRun:
     schedule: BuildSchedule = field(init=False)
     _cost: RowFilterCost = field(init=False)
     _nodes: dict[int, Node] = field(init=False)
+    _following: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -40,6 +42,21 @@ class QueryRun:
         self.schedule = BuildSchedule(self.plan, settings)
         self._cost = RowFilterCost(self.plan, self.scans, settings)
         self._nodes = self.plan.nodes()
+
+    def follow_publishers(self) -> None:
+        """Take in what people have published for columns of this query, and what they publish while it runs."""
+        for planned in self.plan.filters:
+            if planned.is_alive and planned.feed is Feed.PUBLISHED:
+                if (publication := published(planned.published)) is None:
+                    self.schedule.give_up([planned], "its publisher is gone: keep what headgate.publish returned")
+                else:
+                    self._following.append(self.schedule.follow(planned, publication))
+
+    def stop_following(self) -> None:
+        """Take in no more of what people publish."""
+        for unsubscribe in self._following:
+            unsubscribe()
+        self._following.clear()
 
     def build_bytes(self, build: int) -> int:
         """Return the bytes of the files that a build side scans."""

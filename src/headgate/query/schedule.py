@@ -16,7 +16,8 @@ from headgate.collect import BuildRequest, BuildResult
 from headgate.config import Settings
 from headgate.domain import Domain, applied, value_type
 from headgate.domain.widen import widen
-from headgate.filters import ColumnFilter
+from headgate.filters import ColumnFilter, Snapshot
+from headgate.filters.column_filter import column_domain
 from headgate.observe import FilterFacts, ScanFacts
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
 from headgate.plan.kinds import Feed, Op
@@ -110,6 +111,25 @@ class BuildSchedule:
     def take_tap(self, planned: PlannedFilter, found: Domain) -> None:
         """Publish what a tap has collected."""
         self._publish(planned, found, 0)
+
+    def follow(self, planned: PlannedFilter, publication: ColumnFilter) -> Callable[[], None]:
+        """Take in what is published by a person, now and later; calling what is returned ends that."""
+        return publication.subscribe(lambda state: self._take_published(planned, state))
+
+    def _take_published(self, planned: PlannedFilter, state: Snapshot) -> None:
+        found = column_domain(state.domain, value_type(planned.compared))
+        with self._lock:
+            if not self._is_open(planned):
+                return
+            others = (known.domain for name, known in self._facts.items() if name != planned.id)
+            held = sum(other.nbytes for other in others if other is not None)
+            domain = within_memory(found, held, self._settings)
+            if not domain.is_all or state.is_complete:
+                self._facts[planned.id] = FilterFacts(planned, domain)
+        if state.is_complete:
+            self._filters[planned.id].complete_with(domain)
+        else:
+            self._filters[planned.id].narrow_to(domain)
 
     def give_up(self, filters: Sequence[PlannedFilter], why: str) -> None:
         """Go on without some filters: they let everything pass."""

@@ -21,7 +21,7 @@ from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, 
 from headgate.plan.shrink import shrunk
 from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 
-_KEEPS_KEYS = (Op.IS_NOT_NULL, Op.DYNAMIC_PRUNING)
+_KEEPS_KEYS = (Op.IS_NOT_NULL, Op.DYNAMIC_PRUNING, Op.PUBLISHED)
 _LARGER, _FAR_LARGER = 0.9, 0.05
 _LARGE = 8  # times the smallest scan that is worth a filter
 
@@ -37,6 +37,8 @@ class _Objection:
 def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
     """Drop filters that would not pay; of two directions over one clause keep the cheaper."""
     nodes = plan.nodes()
+    published = tuple(_tests_rows(f, nodes) for f in plan.filters if f.feed is Feed.PUBLISHED)
+    plan = replace(plan, filters=tuple(f for f in plan.filters if f.feed is not Feed.PUBLISHED))
     whole = {planned.id: planned for planned in plan.filters}
     alive = [planned for planned in plan.filters if planned.is_alive]
     filters = whole | {
@@ -50,7 +52,16 @@ def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
             large = not _is_small(nodes[whole[name].build], context)
             if large and may_tap(whole[name], nodes, context.broadcast_bytes):
                 filters[name] = _tapped(whole[name])
-    return replace(plan, filters=tuple(filters.values()))
+    return replace(plan, filters=(*filters.values(), *published))
+
+
+def _tests_rows(planned: PlannedFilter, nodes: dict[int, Node]) -> PlannedFilter:
+    """Who publishes values wants them used: rows are tested as well, wherever that can be done late."""
+    consumers = []
+    for to in planned.consumers:
+        column = nodes[to.scan].find_column(to.column)
+        consumers.append(replace(to, by_rows=column is not None and column.type in WHOLE_NUMBERS))
+    return replace(planned, consumers=tuple(consumers))
 
 
 def _shrunk(

@@ -56,7 +56,9 @@ def _needed(build: int, filters: dict[str, PlannedFilter], nodes: dict[int, Node
     return {
         planned.build
         for planned in filters.values()
-        if planned.is_alive and planned.build != build and any(consumer.scan in scans for consumer in planned.consumers)
+        if planned.is_awaited
+        and planned.build != build
+        and any(consumer.scan in scans for consumer in planned.consumers)
     }
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from headgate.domain import loses_nothing, value_type
 from headgate.errors import InvalidFilter
 from headgate.plan.context import RuleContext
-from headgate.plan.kinds import EQUALITIES, Can, Source
+from headgate.plan.kinds import EQUALITIES, Can, Feed, Source
 from headgate.plan.nodes import Aggregate, Consumer, Limit, Node, Other, PlannedFilter, QueryPlan, Scan, Window
 
 _NAMES = {
@@ -37,9 +37,13 @@ def _checked(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContex
         return planned
     build = nodes[planned.build]
     reason = (
-        _build_reason(build)
-        or _type_reason(build, planned.build_column, planned.compared)
-        or _op_reason(planned, context)
+        ""
+        if planned.feed is Feed.PUBLISHED
+        else (
+            _build_reason(build)
+            or _type_reason(build, planned.build_column, planned.compared)
+            or _op_reason(planned, context)
+        )
     )
     if reason:
         return replace(planned, reason=reason)
@@ -47,7 +51,8 @@ def _checked(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContex
     usable = tuple(consumer for consumer, why in reasons.items() if not why)
     if not usable:
         return replace(planned, reason=next(iter(reasons.values())))
-    return replace(planned, consumers=usable, build_once_only=_runs_differently_twice(build))
+    once_only = planned.feed is not Feed.PUBLISHED and _runs_differently_twice(build)
+    return replace(planned, consumers=usable, build_once_only=once_only)
 
 
 def _build_reason(build: Node) -> str:
