@@ -279,6 +279,8 @@ class _Line:
             return Conjunct(Op.IS_NOT_NULL, text)
         if (key := text.removeprefix("DYNAMIC PRUNING ")) != text:
             return Conjunct(Op.DYNAMIC_PRUNING, text, left=self._expression(key))
+        if (column := text.removeprefix("PUBLISHED ")) != text:
+            return Conjunct(Op.PUBLISHED, text, left=self._expression(column), published=f"{column}-1")
         sides = _split(text, rf" ({'|'.join(COMPARISONS)}) ")
         if len(sides) != 3 or re.search(r"\bOR\b", _masked(text)):
             self._expression(text)
@@ -344,7 +346,7 @@ def _filter_text(planned: PlannedFilter, all_nodes: dict[int, Node], labels: dic
     probe = all_nodes[planned.probe].find_column(inner.column) if inner.column is not None else None
     to = ", ".join(map(consumer, planned.consumers)) or f"{labels[planned.probe]}.{probe.name if probe else inner.sql}"
     op = next(word for word, op in COMPARISONS.items() if op == planned.op)
-    build = column(planned.build, planned.build_column, planned.compared)
+    build = "" if planned.feed is Feed.PUBLISHED else column(planned.build, planned.build_column, planned.compared)
     state = [
         *["once only"] * planned.build_once_only,
         *[f"wave {planned.wave}"] * (planned.wave >= 0),
@@ -352,4 +354,6 @@ def _filter_text(planned: PlannedFilter, all_nodes: dict[int, Node], labels: dic
         *["tapped"] * (planned.feed is Feed.TAP),
         *[f"dropped: {planned.reason}"] * (not planned.is_alive),
     ]
+    if planned.feed is Feed.PUBLISHED:
+        return "; ".join([f"{planned.id} ({planned.clause}): {to}", *state])
     return "; ".join([f"{planned.id} (join {planned.join}: {planned.clause}): {to} {op} {{{build}}}", *state])

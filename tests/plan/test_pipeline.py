@@ -26,6 +26,7 @@ def test_the_order_of_the_rules() -> None:
     """Filters are planned, traced, checked, chosen and ordered: each rule needs what the one before it found."""
     assert [rule.__name__ for rule in RULES] == [
         "add_dynamic_filters",
+        "add_published_filters",
         "trace_to_scans",
         "remove_unsupported_filters",
         "choose_filters",
