@@ -31,13 +31,13 @@ from rich.console import Console
 from rich.table import Table
 
 import headgate
-from headgate.bench.data import tables
 from headgate.catalyst.wire import LateQuery
 from headgate.config import Settings
 from headgate.coordinator.polls import Polls
 from headgate.domain import Domain, TupleDomain
 from headgate.observe import QueryReport
 from headgate.query.late import LateFilters
+from headgate.suites.data import tables
 
 PUBLICATIONS, WARM_UP = 300, 50
 EXECUTORS = 2

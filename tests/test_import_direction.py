@@ -40,7 +40,7 @@ ROOMS = (
     "publish",
     "api",
     "graph",
-    "bench",
+    "suites",
     "cli",
 )
 FOUNDATIONS = {"config", "errors", "typing"}  # importable from everywhere; import no room

@@ -28,16 +28,16 @@ from rich.progress import Progress
 from rich.table import Table
 
 import headgate
-from headgate.bench.anchors import anchors as find_anchors
-from headgate.bench.data import DEFAULT_HOME, SUITES
-from headgate.bench.data import tables as make_tables
-from headgate.bench.queries import folder_queries, original_queries, suite_queries
-from headgate.bench.results import Run, into_document, to_markdown, write
-from headgate.bench.runner import QueryResult, run_suite, spark_over
-from headgate.bench.unfinished import Unfinished
 from headgate.catalyst.sentences import SPARK_ERRORS, sentence
 from headgate.errors import BadInput, HeadgateError
 from headgate.observe.report import QueryReport, readable_bytes
+from headgate.suites.anchors import anchors as find_anchors
+from headgate.suites.data import DEFAULT_HOME, SUITES
+from headgate.suites.data import tables as make_tables
+from headgate.suites.queries import folder_queries, original_queries, suite_queries
+from headgate.suites.results import Run, into_document, to_markdown, write
+from headgate.suites.runner import QueryResult, run_suite, spark_over
+from headgate.suites.unfinished import Unfinished
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Dynamic filtering for Apache Spark.")
 _SHOWN_ROWS = 20

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headgate.bench.anchors import Anchor
-from headgate.bench.compare import difference
 from headgate.catalyst.bridge import bytes_read
 from headgate.observe import QueryReport, explain_text
 from headgate.session import Gate
+from headgate.suites.anchors import Anchor
+from headgate.suites.compare import difference
 
 LONG_SECONDS = 10.0
 ENOUGH_SECONDS = 60.0

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from headgate.bench.data import tables
-from headgate.bench.queries import suite_queries
-from headgate.bench.runner import run_query
 from headgate.session import Gate
+from headgate.suites.data import tables
+from headgate.suites.queries import suite_queries
+from headgate.suites.runner import run_query
 
 SCALE = 0.01
 LAYOUTS = ("clustered", "partitioned")
