@@ -84,29 +84,37 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 
+def _snake(name: str) -> str:
+    return re.sub(r"([A-Z])", lambda match: "_" + match[1].lower(), name).replace(".", "_")
+
+
+_BY_KEYWORD = {_snake(setting.name): setting for setting in SETTINGS}
+_DEFAULTS: dict[str, Any] = {name: setting.read(setting.default) for name, setting in _BY_KEYWORD.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings in force for one query."""
 
-    enabled: bool = True
-    strategy: str = "cost"
-    max_wait: float | None = None
-    max_distinct_values: int = 10_000
-    max_filter_bytes: int = 10 * 1024**2
-    memory_limit: int = 100 * 1024**2
-    range_filters: bool = True
-    prune_partitions: bool = True
-    prune_files: bool = True
-    prune_row_groups: bool = True
-    filter_rows: bool = True
-    min_selectivity: float = 0.5
-    refresh_max_wait: float | None = 1.0
-    queue_threshold: float = 0.7
-    non_blocking: bool = True
-    watermark_strict: bool = False
-    watermark_slack: float | None = 0.0
-    coordinator_host: str = "auto"
-    coordinator_port: int = 0
+    enabled: bool = _DEFAULTS["enabled"]
+    strategy: str = _DEFAULTS["strategy"]
+    max_wait: float | None = _DEFAULTS["max_wait"]
+    max_distinct_values: int = _DEFAULTS["max_distinct_values"]
+    max_filter_bytes: int = _DEFAULTS["max_filter_bytes"]
+    memory_limit: int = _DEFAULTS["memory_limit"]
+    range_filters: bool = _DEFAULTS["range_filters"]
+    prune_partitions: bool = _DEFAULTS["prune_partitions"]
+    prune_files: bool = _DEFAULTS["prune_files"]
+    prune_row_groups: bool = _DEFAULTS["prune_row_groups"]
+    filter_rows: bool = _DEFAULTS["filter_rows"]
+    min_selectivity: float = _DEFAULTS["min_selectivity"]
+    refresh_max_wait: float | None = _DEFAULTS["refresh_max_wait"]
+    queue_threshold: float = _DEFAULTS["queue_threshold"]
+    non_blocking: bool = _DEFAULTS["non_blocking"]
+    watermark_strict: bool = _DEFAULTS["watermark_strict"]
+    watermark_slack: float | None = _DEFAULTS["watermark_slack"]
+    coordinator_host: str = _DEFAULTS["coordinator_host"]
+    coordinator_port: int = _DEFAULTS["coordinator_port"]
 
 
 def checked(name: str, value: Any) -> str:
@@ -134,10 +142,3 @@ def read_settings(configured: Mapping[str, str]) -> Settings:
         if text is not None and re.fullmatch(setting.pattern, text):
             found[_snake(setting.name)] = setting.read(text)
     return Settings(**{f.name: found[f.name] for f in fields(Settings) if f.name in found})
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"([A-Z])", lambda match: "_" + match[1].lower(), name).replace(".", "_")
-
-
-_BY_KEYWORD = {_snake(setting.name): setting for setting in SETTINGS}

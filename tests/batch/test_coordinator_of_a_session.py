@@ -13,7 +13,6 @@ from threading import Event
 from typing import Any
 
 import pytest
-from py4j.java_gateway import get_field
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -157,7 +156,7 @@ def test_how_long_an_executor_waits_for_news(
     with held_back(monkeypatch), enabled(spark, refresh_max_wait=setting, **LATE) as gate:
         spark.sql(QUERY)._jdf.queryExecution().optimizedPlan()
         query = gate._queries[-1].late._query  # type: ignore[union-attr]
-        source = get_field(query._context, "late")
+        source = query._context.late().source()
         query._classes.call("late.LatePoller", "ensure", source, source.state())
         assert asked.wait(60.0)
     assert waits[0] == pytest.approx(seconds)

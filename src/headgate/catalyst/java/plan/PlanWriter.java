@@ -59,7 +59,7 @@ public class PlanWriter {
     if (late != null) {
       // builds that are still to run must read what this plan depends on
       new PinnedFiles(context.listings, null).listAll(context.plan);
-      context.expectLate(late);
+      context.late.expect(late, context.listings.snapshot());
     }
     snapshot = context.listings.snapshot();
     at = 0;
@@ -90,13 +90,13 @@ public class PlanWriter {
     PinnedFiles pinned = new PinnedFiles(context.listings, snapshot);
     if (children.isEmpty()) return pinned.leaf(plan);
     JsonNode tap = taps == null ? null : Json.field(taps, String.valueOf(id));
-    if (tap != null) return new TapWriter(context.session, context.taps, context.tapped).write((Join) plan, children, tap);
+    if (tap != null) return new TapWriter(context.session, context.taps).write((Join) plan, children, tap);
     return pinned.inNode(Published.without(changed ? (LogicalPlan) plan.withNewChildren(Seqs.of(children)) : plan));
   }
 
   private ScanEdit edit(int id, JsonNode scan) {
     boolean caseSensitive = context.session.sessionState().conf().caseSensitiveAnalysis();
-    return new ScanEdit(id, scan, context.listings, snapshot, context.even, context.late, context.lateCounts, caseSensitive);
+    return new ScanEdit(id, scan, context.listings, snapshot, context.even, context.late.source(), context.late.counts(), caseSensitive);
   }
 
   /** The rows of a build side in its place. */
