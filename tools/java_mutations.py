@@ -227,6 +227,27 @@ SNAPSHOTS = (
         ("tests/batch/test_snapshots_under_writers.py::test_a_cache_that_is_evicted_after_the_build",),
     ),
     _java(
+        "columns found by field id are judged by their names",
+        "format/FileTables",
+        "if (KnownFiles.isByFieldId(files)) return can;  // what",
+        "if (files == null) return can;  // what",
+        ("tests/batch/test_odd_tables.py::test_swapped_field_ids",),
+    ),
+    _java(
+        "an RDD is read twice",
+        "format/OtherLeaves",
+        'if (Stability.isStableLeaf(leaf)) can.add("reread");',
+        'can.add("reread");',
+        ("tests/catalyst/test_reader.py",),
+    ),
+    _java(
+        "a condition is lost with the mark beside it",
+        "plan/Published",
+        "return idOf(condition) == null ? condition : null;",
+        "return null;",
+        ("tests/batch/test_publishing.py",),
+    ),
+    _java(
         "a subquery that may change counts as stable",
         "format/Stability",
         "if (!readsStable((LogicalPlan) inside.get(i))) return false;",

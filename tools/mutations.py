@@ -25,7 +25,7 @@ PLAN = (
     _plan("outer join: the other side is filtered", ADD, LEFT_SIDES, LEFT_SIDES.replace("RIGHT OUTER", "LEFT OUTER")),
     _plan("anti join: the wrong side is filtered", ADD, LEFT_SIDES, LEFT_SIDES.replace("RIGHT OUTER", "LEFT ANTI")),
     _plan("full outer join is filtered", ADD, LEFT_SIDES, LEFT_SIDES.replace("RIGHT OUTER", "FULL OUTER")),
-    _plan("a comparison is not turned round", ADD, '"<=>": "<=>", "<": ">",', '"<=>": "<=>", "<": "<",'),
+    _plan("a comparison is not turned round", ADD, "Op.LESS: Op.GREATER,", "Op.LESS: Op.LESS,"),
     _plan(
         "a filter passes a LIMIT",
         TRACE,
@@ -63,12 +63,17 @@ PLAN = (
         "return stored in (FLOAT, TINYINT, SMALLINT, INT, BIGINT)",
     ),
     _plan("a random build side is used", UNSUPPORTED, "if not node.deterministic:", "if node.streaming:"),
-    _plan("JDBC is taken to be stable", UNSUPPORTED, '"cached", "checkpoint"})', '"cached", "checkpoint", "jdbc"})'),
+    _plan(
+        "what cannot be read again is a build side",
+        UNSUPPORTED,
+        "if isinstance(node, Scan) and Can.REREAD not in node.can:",
+        "if isinstance(node, Scan) and not node.can and node.source is Source.CACHE:",
+    ),
     _plan(
         "a build with a LIMIT is run twice",
         UNSUPPORTED,
-        "build_once_only=_runs_differently_twice(build)",
-        "build_once_only=False",
+        "once_only = planned.feed is not Feed.PUBLISHED and _runs_differently_twice(build)",
+        "once_only = False",
     ),
 )
 
@@ -256,4 +261,43 @@ FILTERS = (
     ),
 )
 
-MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *JAVA_MUTATIONS)
+SCHEDULE = ("tests/query/test_schedule.py",)
+QUERIES = (
+    _fast(
+        "NULL is lost where <=> lets it in",
+        "query/schedule.py",
+        "nulls = planned.op == Op.EQUAL_NULL_SAFE and domain.null_allowed",
+        "nulls = False",
+        SCHEDULE,
+    ),
+    _fast(
+        "keys of a failed build are used",
+        "query/schedule.py",
+        "            if result.error:\n",
+        "            if result.error and not fed:\n",
+        SCHEDULE,
+    ),
+    _fast(
+        "a build that may differ is run again",
+        "query/schedule.py",
+        "elif not result.has_rows and any(planned.build_once_only for planned in fed):",
+        "elif not result.has_rows and not fed:",
+        SCHEDULE,
+    ),
+    _fast(
+        "values that come too late are used",
+        "query/schedule.py",
+        "            if not self._is_open(planned):\n                return\n            held = sum(",
+        "            held = sum(",
+        SCHEDULE,
+    ),
+    _fast(
+        "the NULL of a key is not unpacked",
+        "catalyst/packed.py",
+        "has_null, body = bool(packed[1]), packed[2:]",
+        "has_null, body = False, packed[2:]",
+        ("tests/collect/test_unpacking.py",),
+    ),
+)
+
+MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *QUERIES, *JAVA_MUTATIONS)

@@ -10,7 +10,7 @@ import pytest
 from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.plan import PlannedFilter, QueryPlan
-from headgate.plan.kinds import Feed
+from headgate.plan.kinds import Feed, Op
 from headgate.query.schedule import BuildSchedule, within_memory
 from tests.query.chains import chain, done, requests, scan_of
 
@@ -177,3 +177,14 @@ def test_threads_that_publish_and_give_up_leave_one_state() -> None:
         for planned in filters:
             given_up = facts[planned.id].given_up
             assert schedule.filter(planned.id).domain() == (Domain.all("int") if given_up else Domain.of("int", [5]))
+
+
+@pytest.mark.parametrize("op", [Op.EQUAL, Op.EQUAL_NULL_SAFE])
+def test_null_passes_where_the_comparison_lets_it_in(op: Op) -> None:
+    """NULL equals NULL under <=> alone."""
+    plan = with_feed(chain(), Feed.TAP)
+    plan = replace(plan, filters=tuple(replace(f, op=op) for f in plan.filters))
+    schedule, planned = BuildSchedule(plan, Settings()), living(plan)[0]
+    schedule.take_tap(planned, Domain.of("int", [5], null_allowed=True))
+
+    assert schedule.filter(planned.id).domain().null_allowed is (op is Op.EQUAL_NULL_SAFE)
