@@ -9,9 +9,9 @@ from headgate.config import SETTINGS
 PAGE = Path(__file__).parent.parent / "docs" / "settings.md"
 HEAD = """# Settings
 
-Each setting is a key `spark.headgate.<name>` of the session and a keyword of `headgate.enable`: `maxWait` is `max_wait`,
-`coordinator.port` is `coordinator_port`. You can change it between two queries with SQL `SET`. Headgate refuses a bad
-value and says what is allowed.
+Each setting is a key `spark.headgate.<name>` of the session and a keyword of `headgate.enable`: `maxWait` is
+`max_wait`, `coordinator.port` is `coordinator_port`. You can change it between two queries with SQL `SET`. Headgate
+refuses a bad value and says what is allowed.
 
 This page is written by `make settings`, from `SETTINGS` in `src/headgate/config.py`.
 
