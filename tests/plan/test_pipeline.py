@@ -59,6 +59,12 @@ def test_no_rule_changes_a_finished_plan_but_the_first(strategy: Strategy) -> No
         assert rule(done, context) == done
 
 
+def test_a_node_is_found_by_its_number() -> None:
+    plan = QueryPlan(ROOT)
+    assert [plan.node(node.id) for node in ROOT.walk()] == list(ROOT.walk())
+    assert plan.nodes() == {node.id: node for node in ROOT.walk()}
+
+
 def test_no_rules_plan_nothing() -> None:
     """A plan that no rule has seen has no filters, and can be reported."""
     assert plan_filters(ROOT, RuleContext(), rules=()) == QueryPlan(ROOT)

@@ -145,6 +145,8 @@ def _through_union(node: Union, column: int, compared: str, shuffles: int, reaso
 
 
 def _through_join(node: Join, column: int, compared: str, shuffles: int, reasons: list[str]) -> list[Consumer]:
+    if any(not conjunct.deterministic for conjunct in node.conjuncts):
+        raise _Stopped("below something non-deterministic")
     found: list[Consumer] = []
     stopped = "below the side of an outer join that is filled with NULLs"
     for side, passing in ((node.left, _PASS_LEFT), (node.right, _PASS_RIGHT)):
