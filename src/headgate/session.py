@@ -134,6 +134,7 @@ class Gate:
         report = planned.report()
         if planned.late is not None:
             planned.late.end()
+        planned.conclude()
         return planned.root, report
 
     def filtered(self, frame: Any) -> Any:

@@ -14,6 +14,7 @@ from pyspark.sql import functions as sf
 
 import headgate
 from headgate import Publisher
+from headgate.catalyst import CatalystQuery
 from headgate.domain import Domain
 from headgate.query.late import LateFilters
 from tests.batch.differential import assert_same, enabled, files_opened, rows_of, settings
@@ -219,3 +220,35 @@ def test_queries_let_go_of_their_publisher(spark: SparkSession, fact: DataFrame)
             spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
         spark.sql("select 1 from dim join region on id = r_id").collect()  # which ends what has ended
         assert len(users._filter._shared.mailboxes) <= 1
+
+
+def test_nothing_is_used_where_headgate_only_reports(spark: SparkSession, fact: DataFrame) -> None:
+    """strategy=never leaves every row where it is."""
+    everything = fact.count()
+    with enabled(spark, strategy="never") as gate:
+        users = headgate.publish(fact, "k")
+        users.complete([5])
+        assert users.frame.count() == everything
+        assert [f.reason for f in gate.report().filters] == ["only reported: spark.headgate.strategy=never"]
+
+
+def test_a_plan_that_fails_lets_go_of_its_publisher(
+    spark: SparkSession, fact: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The query runs unfiltered, and neither the publisher nor the coordinator remembers it."""
+    with enabled(spark, **LATE) as gate:
+        users = headgate.publish(fact, "k")
+        monkeypatch.setattr(CatalystQuery, "write", lambda *_: 1 / 0)
+        assert users.frame.count() == fact.count()
+        assert users._filter._shared.mailboxes == []
+        assert gate._coordinator is not None
+        assert [story.state for story in gate._coordinator.registry.stories()] == ["FINISHED"]
+
+
+def test_explaining_lets_go_of_the_publisher(spark: SparkSession, fact: DataFrame) -> None:
+    """A plan that is only shown follows nobody."""
+    with enabled(spark, **LATE):
+        users = headgate.publish(fact, "k")
+        users.narrow(low=100)
+        headgate.explain(users.frame)
+        assert users._filter._shared.mailboxes == []

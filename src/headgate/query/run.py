@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, Self
 
 from headgate.catalyst.wire import PlanEdits, ScanEdit
 from headgate.collect import BuildKey, BuildRequest
@@ -20,6 +21,13 @@ from headgate.query.scans import Scans
 from headgate.query.schedule import BuildSchedule, ScheduledBuild
 
 
+class Registered(Protocol):
+    """Late filters that the coordinator knows of."""
+
+    def end(self) -> None:
+        """Say that they are no longer wanted."""
+
+
 @dataclass(slots=True)
 class QueryRun:
     """The state of one query; ``schedule`` is the part of it that several threads share."""
@@ -30,6 +38,7 @@ class QueryRun:
     broadcast_bytes: int
     plan_ms: float = 0.0
     build_ms: float = 0.0
+    registered: Registered | None = None
     limits: Limits = field(init=False)
     schedule: BuildSchedule = field(init=False)
     _cost: RowFilterCost = field(init=False)
@@ -42,6 +51,16 @@ class QueryRun:
         self.schedule = BuildSchedule(self.plan, settings)
         self._cost = RowFilterCost(self.plan, self.scans, settings)
         self._nodes = self.plan.nodes()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        """Let go of publishers and of the coordinator when planning fails: nothing will end the query later."""
+        if failed is not None:
+            self.stop_following()
+            if self.registered is not None:
+                self.registered.end()
 
     def follow_publishers(self) -> None:
         """Take in what people have published for columns of this query, and what they publish while it runs."""
