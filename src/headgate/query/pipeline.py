@@ -86,7 +86,7 @@ class QueryPipeline:
         if coordinator is None:
             if late:
                 run.schedule.give_up(
-                    awaited, "the query did not wait for it, and there is no coordinator to bring it late"
+                    awaited, "the query did not wait for the filter, and there is no coordinator to send it later"
                 )
             if running is not None:  # no scan could use what it still brings
                 running.cancel()
