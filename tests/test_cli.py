@@ -56,7 +56,7 @@ def test_sql_explains(tables: list[str]) -> None:
     ("arguments", "told"),
     [
         (("sql", "select 1", "--table", "fact=nowhere"), "there is nothing at 'nowhere'"),
-        (("sql", "select 1", "--table", "fact"), "is not name=path"),
+        (("sql", "select 1", "--table", "fact"), "must be name=path"),
         (("sql", "select 1", "--strategy", "fast"), "cost, always or never"),
         (("sql", "select nothing from nowhere"), "TABLE_OR_VIEW_NOT_FOUND"),
         (("sql", "selec 1"), "PARSE_SYNTAX_ERROR"),

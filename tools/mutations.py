@@ -29,7 +29,7 @@ PLAN = (
     _plan(
         "a filter passes a LIMIT",
         TRACE,
-        'raise _Stopped("below a LIMIT: which rows it keeps must not change")',
+        'raise _Stopped("the scan is below a LIMIT: a filter would change which rows the LIMIT keeps")',
         "return _trace(node.children[0], column, compared, shuffles, reasons)",
     ),
     _plan(

@@ -51,10 +51,10 @@ class Publisher:
     def _domain(self, values: Domain | Iterable[Any] | None, low: Any, high: Any) -> Domain:
         if isinstance(values, Domain):
             if values.type != self._filter.type:
-                raise InvalidFilter(f"column {self.column!r} is {self._filter.type}, and the domain is {values.type}")
+                raise InvalidFilter(f"column {self.column!r} is {self._filter.type}, but the domain is {values.type}")
             return values
         if (values is None) == (low is None and high is None):
-            raise InvalidFilter("give values, or a range with low, high or both; not both and not neither")
+            raise InvalidFilter("give either values, or a range with low, high or both")
         if values is None:
             return Domain.range(self._filter.type, low, high)
         listed = list(values)
@@ -74,5 +74,5 @@ def _find(df: DataFrame, column: str) -> tuple[int, str]:
     if len(found) != 1:
         names = ", ".join(name for name, _ in dtypes)
         what = "no column" if not found else f"{len(found)} columns"
-        raise InvalidFilter(f"the DataFrame has {what} {column!r}; it has {names}")
+        raise InvalidFilter(f"the DataFrame has {what} {column!r}; its columns are {names}")
     return found[0], dtypes[found[0]][1]

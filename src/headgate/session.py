@@ -117,7 +117,7 @@ class Gate:
             self._note_unfiltered()
             last = self._queries[-1].report() if self._queries else QueryReport(note="no query has run yet")
         except Exception as error:  # noqa: BLE001 - telling what happened must not fail either
-            return QueryReport(failures=[*self._bridge.failures, str(error)], note="the last query could not be read")
+            return QueryReport(failures=[*self._bridge.failures, str(error)], note="the last report could not be made")
         report = self._last or last
         report.failures = self._bridge.failures
         return report

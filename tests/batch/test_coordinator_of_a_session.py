@@ -86,10 +86,10 @@ def test_a_port_that_is_taken_costs_the_late_filters_only(
             _ = gate.url
     assert len(report.failures) == 2
     assert f"port {taken}" in report.failures[0]
-    assert "set spark.headgate.coordinator.port to a port that is free" in report.failures[0]
+    assert "set spark.headgate.coordinator.port to a free port" in report.failures[0]
     assert sum(str(taken) in record.getMessage() for record in caplog.records) == 1
     assert [f.reason for f in report.filters if f.column == "k"] == [
-        "the query did not wait for it, and there is no coordinator to bring it late"
+        "the query did not wait for the filter, and there is no coordinator to send it later"
     ]
 
 

@@ -195,16 +195,16 @@ def test_null_and_other_types(spark: SparkSession, star: Path, tmp_path: Path) -
 
 def test_one_sentence_for_what_cannot_be_published(spark: SparkSession, fact: DataFrame) -> None:
     """What happened, with which value, and what is allowed."""
-    with pytest.raises(headgate.InvalidFilter, match=r"has no column 'nothing'; it has .*k"):
+    with pytest.raises(headgate.InvalidFilter, match=r"has no column 'nothing'; its columns are .*k"):
         headgate.publish(fact, "nothing")
     twice = fact.select("k", sf.col("num").alias("k"))
     with pytest.raises(headgate.InvalidFilter, match="has 2 columns 'k'"):
         headgate.publish(twice, "k")
     users = headgate.publish(fact, "k")
     for wrong in ({}, {"values": [1], "low": 1}):
-        with pytest.raises(headgate.InvalidFilter, match="give values, or a range"):
+        with pytest.raises(headgate.InvalidFilter, match="give either values, or a range"):
             users.narrow(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(headgate.InvalidFilter, match="column 'k' is int, and the domain is string"):
+    with pytest.raises(headgate.InvalidFilter, match="column 'k' is int, but the domain is string"):
         users.narrow(Domain.of("string", ["a"]))
     with pytest.raises(headgate.InvalidFilter):
         headgate.publish(fact.select(sf.array("k").alias("k")), "k")

@@ -145,7 +145,7 @@ def test_a_stream_log_is_read_batch_by_batch() -> None:
                 files_skipped=1,
                 row_groups=8,
                 row_groups_skipped=2,
-                reason="no watermark yet",
+                reason="there is no watermark yet",
             )
         ],
     )

@@ -59,7 +59,7 @@ def sentence(answer: httpx.Response) -> str:
         (b'{"columnDomains": 5}', "expected an object or null"),
         (b'{"columnDomains": {}, "more": 1}', "not a field here"),
         (b'{"columnDomains": {}, "columnDomains": null}', "given twice"),
-        (b'{"version": 2, "columnDomains": {}}', "version 2 is not known"),
+        (b'{"version": 2, "columnDomains": {}}', "version 2 is unknown"),
         (b'{"columnDomains": {"k": {"type": "bigint", "nullAllowed": 0, "values": {"type": "all"}}}}', "true or false"),
         (b'{"columnDomains": {"k": {"type": "x", "nullAllowed": true, "values": {"type": "all"}}}}', "x"),
         (SOUND.replace(b"bigint", b"tinyint").replace(b"[1]", b"[1000]"), "1000"),

@@ -350,7 +350,7 @@ def test_a_refused_report_changes_nothing() -> None:
     before = held.story("q")
     with pytest.raises(InvalidFilter, match="partition 2 is not one of the 2"):
         held.report("q", "df", 2, ids(2))
-    with pytest.raises(InvalidFilter, match="'k' is bigint elsewhere, not string"):
+    with pytest.raises(InvalidFilter, match="'k' is bigint in other partitions, not string"):
         held.report("q", "df", 1, TupleDomain({"k": Domain.of("string", ["x"])}))
     assert held.story("q") == before
     held.report("q", "df", 1, ids(2))
@@ -382,7 +382,7 @@ def test_names_must_fit_into_an_address(name: str) -> None:
 def test_a_filter_is_added_once() -> None:
     held = registry()
     held.add_filter("q", "df", ["k"])
-    with pytest.raises(InvalidFilter, match="has a filter 'df' already"):
+    with pytest.raises(InvalidFilter, match="already has a filter 'df'"):
         held.add_filter("q", "df", ["k"])
     with pytest.raises(InvalidFilter, match="0 or more partitions, not -1"):
         held.add_filter("q", "other", ["k"], expected=-1)

@@ -85,7 +85,7 @@ def test_a_filter_added_late_brings_what_it_knows() -> None:
     assert held.newer_than(0).filters == {"df1": b.snapshot()}
     assert held.find("df1") is not None
     assert held.find("unknown") is None
-    with pytest.raises(InvalidFilter, match="'df0' already"):
+    with pytest.raises(InvalidFilter, match="already a filter 'df0'"):
         held.add(a)
 
 

@@ -19,4 +19,4 @@ def test_two_sides_without_a_known_comparison_between_them() -> None:
     plan = add_dynamic_filters(QueryPlan(odd), RuleContext())
 
     assert plan.filters == ()
-    assert plan.unfiltered == ((0, "no comparison between the two sides: k = id"),)
+    assert plan.unfiltered == ((0, "the join condition is not a plain comparison between its two sides: k = id"),)

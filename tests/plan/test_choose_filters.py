@@ -40,4 +40,4 @@ def test_clustering_is_not_asked_where_sizes_say_no() -> None:
         raise AssertionError("footers were read for nothing")
 
     plan = planned(STAR.replace("1000MB", "10B"), RuleContext(clustering=never))
-    assert "scan is small" in plan.filters[0].reason
+    assert "the scan is too small to pay for a filter" in plan.filters[0].reason

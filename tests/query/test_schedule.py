@@ -70,7 +70,7 @@ def test_a_failed_build_lets_everything_pass() -> None:
     facts, _ = schedule.facts()
 
     assert schedule.filter(planned.id).domain().is_all
-    assert facts[planned.id].given_up == "build side failed: java.io.IOException: gone"
+    assert facts[planned.id].given_up == "the build side failed: java.io.IOException: gone"
     assert facts[planned.id].domain is None
     assert schedule.next_wave(no_objection) != []
 

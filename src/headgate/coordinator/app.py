@@ -95,7 +95,7 @@ class Endpoints:
             request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         )
         if decode is None:
-            raise HTTPException(415, f"a domain is sent as one of {', '.join(_DECODERS)}")
+            raise HTTPException(415, f"send a domain as one of {', '.join(_DECODERS)}")
         query_id, filter_id = request.path_params["query"], request.path_params["filter"]
         partition = _whole(request.path_params["partition"], "the partition")
         attempt = _whole(request.query_params.get("attempt", "0"), "attempt")
@@ -191,11 +191,11 @@ def _json(body: object, headers: dict[str, str] | None = None) -> Response:
 
 def _whole(text: str, what: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise InvalidFilter(f"{what} is {text[:60]!r}; it has to be a whole number from 0, of at most 15 digits")
+        raise InvalidFilter(f"{what} is {text[:60]!r}; it must be a whole number from 0, with at most 15 digits")
     return int(text)
 
 
 def _seconds(text: str) -> float:
     if (match := _DURATION.fullmatch(text.strip())) is None:
-        raise InvalidFilter(f"{WAIT_HEADER} is {text[:60]!r}; it has to be a duration such as 500ms, 1s or 1m")
+        raise InvalidFilter(f"{WAIT_HEADER} is {text[:60]!r}; it must be a duration such as 500ms, 1s or 1m")
     return float(match[1]) * _SECONDS[match[2]]

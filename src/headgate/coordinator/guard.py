@@ -95,7 +95,7 @@ async def read_body(request: Request, limits: ServerLimits) -> bytes:
             return bytes(body)
         case "gzip":
             return _unpacked(bytes(body), limits)
-    raise HTTPException(415, "the body has a Content-Encoding that is not known; send gzip or none")
+    raise HTTPException(415, "the Content-Encoding of the body is unknown; send gzip or none")
 
 
 def _unpacked(body: bytes, limits: ServerLimits) -> bytes:
@@ -103,11 +103,11 @@ def _unpacked(body: bytes, limits: ServerLimits) -> bytes:
     try:
         unpacked = stream.decompress(body, limits.body_bytes + 1)
     except zlib.error as failure:
-        raise InvalidFilter("the body is not gzip, though its Content-Encoding says so") from failure
+        raise InvalidFilter("the body is not gzip, although its Content-Encoding says so") from failure
     if len(unpacked) > limits.body_bytes:
         raise _too_large(limits)
     if not stream.eof or stream.unused_data:
-        raise InvalidFilter("the gzip of the body is cut off, or something follows it")
+        raise InvalidFilter("the gzip body is truncated, or other bytes follow it")
     return unpacked
 
 

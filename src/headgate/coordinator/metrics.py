@@ -31,12 +31,12 @@ def _metrics(registry: Registry, long_polls: int, connections: int, requests: Ma
     states = {'state="complete"': sum(complete), 'state="waiting"': len(complete) - sum(complete)}
     outcomes = {f'outcome="{outcome}"': count for outcome, count in registry.counts().items()}
     statuses = {f'status="{status}"': count for status, count in sorted(requests.items())}
-    yield Metric("headgate_queries", "gauge", "Queries that run.", {"": len(running)})
-    yield Metric("headgate_filters", "gauge", "Filters of queries that run.", states)
-    yield Metric("headgate_filter_bytes", "gauge", "Memory held by filters.", {"": registry.memory})
-    yield Metric("headgate_long_polls", "gauge", "Executors that wait for news.", {"": long_polls})
+    yield Metric("headgate_queries", "gauge", "Running queries.", {"": len(running)})
+    yield Metric("headgate_filters", "gauge", "Filters of running queries.", states)
+    yield Metric("headgate_filter_bytes", "gauge", "Memory used by filters.", {"": registry.memory})
+    yield Metric("headgate_long_polls", "gauge", "Executors waiting for news.", {"": long_polls})
     yield Metric("headgate_connections", "gauge", "Open connections.", {"": connections})
-    yield Metric("headgate_reports_total", "counter", "Reports, by what became of them.", outcomes)
+    yield Metric("headgate_reports_total", "counter", "Reports, by outcome.", outcomes)
     yield Metric("headgate_requests_total", "counter", "Requests, by status.", statuses)
 
 

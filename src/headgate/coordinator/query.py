@@ -75,9 +75,9 @@ class TrackedQuery:
         )
         with self._lock:
             if self.state is not QueryState.RUNNING:
-                raise NotRegistered(f"query {self.id!r} has ended; it takes no more filters")
+                raise NotRegistered(f"query {self.id!r} has ended and accepts no more filters")
             if id in self._filters:
-                raise InvalidFilter(f"query {self.id!r} has a filter {id!r} already; give this one another name")
+                raise InvalidFilter(f"query {self.id!r} already has a filter {id!r}; choose another name")
             self._stories.ask(id, self._clock())
             self._filters[id] = made, merger
         made.subscribe(lambda state: self._on_state(id, state))
@@ -88,7 +88,7 @@ class TrackedQuery:
         """Return a filter and its merger."""
         with self._lock:
             if (found := self._filters.get(id)) is None:
-                raise NotRegistered(f"query {self.id!r} has no filter {id[:60]!r}; ask /v1/queries for those it has")
+                raise NotRegistered(f"query {self.id!r} has no filter {id[:60]!r}; /v1/queries lists its filters")
             return found
 
     def expect(self, id: str, partitions: int) -> None:

@@ -216,7 +216,7 @@ def bind_address(host: str) -> str:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise CannotListen(f"the host {host!r} has no address; {_WHERE} to one that this machine has") from error
+        raise CannotListen(f"the host {host!r} has no address; {_WHERE} to an address of this machine") from error
     # one address is as good as another; IPv4 first, since that is what Spark announces by default
     addresses = sorted((ipaddress.ip_address(entry[4][0]) for entry in found), key=lambda address: address.version)
     if addresses[0].is_unspecified:
@@ -245,7 +245,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         why = f"the coordinator of late filters cannot listen on {address} port {port}: {error.strerror or error}"
-        what = "set spark.headgate.coordinator.port to a port that is free, or to 0 to have one chosen"
+        what = "set spark.headgate.coordinator.port to a free port, or to 0 for any free port"
         taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
         raise CannotListen(f"{why}; {what if taken else f'{_WHERE} to an address of this machine'}") from error
     return listening

@@ -31,7 +31,7 @@ def floats_to_axis(kind: ValueType, values: Array) -> Array:
     with np.errstate(over="ignore"):
         floats = np.asarray(values, dtype=np.float32 if kind is FLOAT else np.float64)
     if np.any(np.isinf(floats) & np.isfinite(values)):
-        raise InvalidFilter(f"a column of {values.dtype} holds numbers outside {kind}")
+        raise InvalidFilter(f"a column of {values.dtype} contains numbers outside {kind}")
     if kind is FLOAT:
         bits = np.ascontiguousarray(floats).view(np.int32).astype(np.int64)
         ordinals = np.where(bits < 0, -(bits & (2**31 - 1)), bits)
@@ -204,7 +204,7 @@ def _moments(kind: ValueType, column: Array) -> tuple[Array, Array]:
     places = column.astype("datetime64[D]" if kind is DATE else "datetime64[us]")
     valid = ~np.isnat(column)
     if np.any(valid & (places.astype(column.dtype) != column)):
-        raise InvalidFilter(f"a column of {column.dtype} holds moments that {kind} cannot")
+        raise InvalidFilter(f"a column of {column.dtype} contains moments that {kind} cannot represent")
     return _within(kind, places.view(np.int64), valid), valid
 
 
@@ -222,7 +222,7 @@ def _within(kind: ValueType, places: Array, valid: Array) -> Array:
     if len(places) and (kind.axis is Axis.WIDE or kind.low > -(2**63) or kind.high < INT64_MAX):
         outside = valid & np.asarray((places < kind.low) | (places > kind.high), dtype=bool)
         if outside.any():
-            raise InvalidFilter(f"{places[outside][0]} is outside {kind}, which holds {kind.low} to {kind.high}")
+            raise InvalidFilter(f"{places[outside][0]} is outside {kind}, which ranges from {kind.low} to {kind.high}")
     return places
 
 

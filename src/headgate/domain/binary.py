@@ -33,12 +33,12 @@ def encode_binary(domain: TupleDomain) -> bytes:
 def decode_binary(data: bytes) -> TupleDomain:
     """Read the binary form of a tuple domain."""
     if len(data) < _HEADER.size:
-        raise InvalidFilter(f"{len(data)} bytes are fewer than the {_HEADER.size} of the header", "$")
+        raise InvalidFilter(f"{len(data)} bytes are too few: the header alone has {_HEADER.size}", "$")
     magic, version, checksum = _HEADER.unpack_from(data)
     if magic != _MAGIC:
         raise InvalidFilter(f"the bytes begin with {magic!r}, not {_MAGIC!r}", "$")
     if version != VERSION:
-        raise InvalidFilter(f"version {version} is not known; expected {VERSION}", "$.version")
+        raise InvalidFilter(f"version {version} is unknown; expected {VERSION}", "$.version")
     body = data[_HEADER.size :]
     if zlib.crc32(body) != checksum:
         raise InvalidFilter("the checksum does not match: the bytes are damaged", "$")

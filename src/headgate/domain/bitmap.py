@@ -38,13 +38,13 @@ class IdBitmap:
     def from_bytes(cls, data: bytes, width: int) -> IdBitmap:
         """Read the portable roaring format of a 32 or 64 bit bitmap."""
         if width not in (32, 64):
-            raise InvalidFilter(f"a bitmap is 32 or 64 bit wide, not {width}")
+            raise InvalidFilter(f"a bitmap is 32 or 64 bits wide, not {width}")
         try:  # reading checks the order of the ids too; a bitmap out of order would give wrong answers
             bitmap = cls((BitMap if width == 32 else BitMap64).deserialize(data))
         except (ValueError, IndexError, MemoryError, RuntimeError) as error:
-            raise InvalidFilter(f"not a roaring bitmap of {width} bit: {error}") from error
+            raise InvalidFilter(f"not a roaring bitmap of {width} bits: {error}") from error
         if bitmap.to_bytes() != data:
-            raise InvalidFilter(f"not a roaring bitmap of {width} bit: bytes are left over")
+            raise InvalidFilter(f"not a roaring bitmap of {width} bits: bytes are left over")
         return bitmap
 
     def to_bytes(self) -> bytes:

@@ -50,9 +50,9 @@ class BloomBits:
             raise InvalidFilter(f"a bloom filter has at least {_HEADER.size} bytes, got {len(data)}")
         version, functions, count = _HEADER.unpack_from(data)
         if version != _VERSION:
-            raise InvalidFilter(f"bloom filter version {version} is not known; expected {_VERSION}")
+            raise InvalidFilter(f"bloom filter version {version} is unknown; expected {_VERSION}")
         if count < 1 or len(data) != _HEADER.size + 8 * count:
-            raise InvalidFilter(f"a bloom filter of {count} words has {len(data)} bytes")
+            raise InvalidFilter(f"a bloom filter of {count} words cannot have {len(data)} bytes")
         return cls(functions, np.frombuffer(data, dtype=">u8", offset=_HEADER.size).astype(np.uint64))
 
     def to_spark(self) -> bytes:

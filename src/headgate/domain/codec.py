@@ -87,7 +87,7 @@ def tuple_domain_from_dict(document: Any, types: Mapping[str, ValueType] | None 
     """Read a tuple domain from decoded JSON."""
     fields = _fields(document, "$", required={"columnDomains"}, optional={"version"})
     if (version := fields.get("version", VERSION)) != VERSION or type(version) is not int:
-        raise InvalidFilter(f"version {shown(version)} is not known; expected {VERSION}", "$.version")
+        raise InvalidFilter(f"version {shown(version)} is unknown; expected {VERSION}", "$.version")
     columns = fields["columnDomains"]
     if columns is None:
         return TupleDomain.none()
@@ -243,7 +243,7 @@ def _read_interval(document: Any, kind: ValueType, path: str) -> Intervals:
     high, high_inclusive = _bound(fields, "high", "BELOW", kind, path)
     held = make_interval(kind, low, high, low_inclusive=low_inclusive, high_inclusive=high_inclusive)
     if not len(held):
-        raise InvalidFilter("the range holds nothing: its low end is above its high end", path)
+        raise InvalidFilter("the range is empty: its low end is above its high end", path)
     return held
 
 
@@ -259,12 +259,12 @@ def _bound(fields: dict[str, Any], end: str, open_word: str, kind: ValueType, pa
 def _read_bitmap(document: Any, kind: ValueType, path: str) -> ValueSet:
     fields = _fields(document, path, required={"type", "width", "bits"})
     if not kind.fits_bitmap:
-        raise InvalidFilter(f"a bitmap holds whole numbers, not {kind}", f"{path}.type")
+        raise InvalidFilter(f"a bitmap contains whole numbers, not {kind}", f"{path}.type")
     if (width := fields["width"]) not in (32, 64) or type(width) is not int:
         raise InvalidFilter(f"expected 32 or 64, got {shown(width)}", f"{path}.width")
     ids = _at(f"{path}.bits", lambda: IdBitmap.from_bytes(_raw(fields["bits"]), width))
     if len(ids) and not (kind.low <= ids.ends()[0] and ids.ends()[1] <= kind.high):
-        raise InvalidFilter(f"the bitmap holds ids outside {kind}", f"{path}.bits")
+        raise InvalidFilter(f"the bitmap contains ids outside {kind}", f"{path}.bits")
     return from_ids(kind, ids)
 
 

@@ -138,7 +138,7 @@ class Domain:
         """Any of some whole numbers matches, held in a roaring bitmap."""
         kind = _typed(kind)
         if not kind.fits_bitmap:
-            raise InvalidFilter(f"a bitmap holds whole numbers, not {kind}")
+            raise InvalidFilter(f"a bitmap contains whole numbers, not {kind}")
         places, has_null = axis_values(kind, ids if hasattr(ids, "__len__") else list(ids))
         return cls(from_ids(kind, IdBitmap.of(places)), null_allowed or has_null)
 

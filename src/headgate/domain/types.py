@@ -108,7 +108,9 @@ NAMED_TYPES = {
 def decimal_type(precision: int, scale: int) -> ValueType:
     """Return the type ``decimal(precision,scale)``."""
     if not (1 <= precision <= 38 and 0 <= scale <= precision):
-        raise InvalidFilter(f"decimal({precision},{scale}) is not a Spark decimal; precision is 1 to 38, scale 0 to it")
+        raise InvalidFilter(
+            f"decimal({precision},{scale}) is not a Spark decimal; precision is 1 to 38, scale 0 to the precision"
+        )
     top = 10**precision - 1
     axis = Axis.ORDINAL if precision <= 18 else Axis.WIDE
     return ValueType(f"decimal({precision},{scale})", axis, -top, top, scale, precision)
@@ -121,7 +123,7 @@ def value_type(name: str) -> ValueType:
     if match := re.fullmatch(r"decimal\((\d{1,2}),\s*(\d{1,2})\)", name):
         return decimal_type(int(match[1]), int(match[2]))
     known = ", ".join(sorted(NAMED_TYPES))
-    raise InvalidFilter(f"no domain over type {name!r}; known types are {known} and decimal(p,s)")
+    raise InvalidFilter(f"there is no domain over type {name!r}; known types are {known} and decimal(p,s)")
 
 
 def to_axis(kind: ValueType, value: Any) -> Any:
@@ -253,7 +255,7 @@ def _unscaled(kind: ValueType, value: Any) -> int:
     significant = "".join(map(str, digits)).rstrip("0")
     shift = int(exponent) + len(digits) - len(significant) + kind.scale
     if shift < 0:
-        raise InvalidFilter(f"{shown(value)} has more than {kind.scale} decimals, which {kind} cannot hold")
+        raise InvalidFilter(f"{shown(value)} has more than {kind.scale} decimals, which {kind} cannot store")
     unscaled = int(f"{significant}{'0' * shift}")
     return -unscaled if sign else unscaled
 

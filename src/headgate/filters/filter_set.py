@@ -57,7 +57,7 @@ class FilterSet:
         """Add a filter; what it already knows is news."""
         with self._changed:
             if filter.id in self._filters:
-                raise InvalidFilter(f"there is a filter {filter.id!r} already")
+                raise InvalidFilter(f"there is already a filter {filter.id!r}; choose another name")
             self._filters[filter.id] = filter
         filter.subscribe(lambda state: self._note(filter.id, state))
 

@@ -64,13 +64,15 @@ class FilterMerger:
     def expect(self, partitions: int) -> None:
         """Say how many partitions there are; saying the same again is harmless."""
         if partitions < 0:
-            raise InvalidFilter(f"a build side has 0 or more partitions, not {partitions}")
+            raise InvalidFilter(f"a build side must have 0 or more partitions, not {partitions}")
         with self._lock:
             if self._expected is not None and self._expected != partitions:
                 raise InvalidFilter(f"{self._target.id!r} expects {self._expected} partitions, not {partitions}")
             if not self._broadcast and any(partition >= partitions for partition in self._reported):
                 highest = max(self._reported)
-                raise InvalidFilter(f"partition {highest} has reported, which is not one of the {partitions} expected")
+                raise InvalidFilter(
+                    f"partition {highest} has already reported, but only {partitions} partitions are expected"
+                )
             self._expected = partitions
         self._finish_if_all_in()
 
@@ -100,11 +102,11 @@ class FilterMerger:
         """Refuse a report that cannot be merged, before it is counted."""
         end = self._expected if self._expected is not None and not self._broadcast else partition + 1
         if not 0 <= partition < end:
-            raise InvalidFilter(f"partition {partition} is not one of the {end} of {self._target.id!r}")
+            raise InvalidFilter(f"partition {partition} is not one of the {end} partitions of {self._target.id!r}")
         types = {column: held.type for column, held in (part.domains or {}).items()}
         for column, kind in types.items():
             if self._types.get(column, kind) != kind:
-                raise InvalidFilter(f"column {column!r} is {self._types[column]} elsewhere, not {kind}")
+                raise InvalidFilter(f"column {column!r} is {self._types[column]} in other partitions, not {kind}")
         self._types |= types
 
     def _keep(self, part: TupleDomain) -> None:

@@ -3,14 +3,15 @@
 Join INNER  k = id                            feeds df_0
   Scan fact                                   df_0: k in set of 3 values -> 2 of 64 files, 31.0 MB of 2.1 GB
   Filter (flag = 7)
-    Scan dim                                  no filter: build side has no predicate, so it keeps every key
+    Scan dim                                  no filter: the build side has no predicate, so it keeps every key
 """
 
 from __future__ import annotations
 
-from headgate.observe.report import FilterReport, QueryReport, ScanReport, readable_bytes
+from headgate.observe.report import FilterReport, QueryReport, ScanReport
 from headgate.plan import nodes
 from headgate.plan.nodes import Node
+from headgate.plan.sizes import readable_bytes
 
 
 def explain_text(root: Node, report: QueryReport) -> str:

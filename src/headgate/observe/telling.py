@@ -54,7 +54,7 @@ class _Telling:
         report.applied_to = self._names(narrowed)
         report.state = FilterState.APPLIED if narrowed else FilterState.COLLECTED
         idle = [scan.idle[report.id] for scan in self._facts.narrowed.values() if report.id in scan.idle]
-        why = known.widened or (idle[-1] if idle else "its scan is in a build side that ran once")
+        why = known.widened or (idle[-1] if idle else "the scan is in a build side whose rows are already in the plan")
         report.reason = "" if narrowed else why
 
     def _tell_late(self, report: FilterReport, known: FilterFacts, story: LateReport) -> None:
@@ -75,10 +75,11 @@ class _Telling:
 
     def _why_not_built(self, planned: PlannedFilter) -> str:
         if self._facts.only_reported:
-            return "only reported: spark.headgate.strategy=never"
+            return "reported but not applied: spark.headgate.strategy=never"
         columns = [self._nodes[to.scan].find_column(to.column) for to in planned.consumers]
         types = ", ".join(dict.fromkeys(column.type for column in columns if column is not None))
-        return f"the query did not wait for it, and its scans cannot be filtered late by a column of type {types}"
+        why = f"its scans cannot be filtered late by a column of type {types}"
+        return f"the query did not wait for the filter, and {why}; a longer spark.headgate.maxWait may help"
 
     def _probe_column(self, planned: PlannedFilter) -> str:
         node: Node
@@ -121,10 +122,10 @@ class _Telling:
 
     def _why_unfiltered(self, scan: Scan) -> str:
         if scan.id in self._facts.kept:
-            return "build side: it ran once, and its rows are in the plan"
+            return "the scan is in a build side: it ran once, and its rows are in the plan"
         touching = [f for f in self._plan.filters if any(to.scan == scan.id for to in f.consumers)]
         reasons = (reason for planned in touching if (reason := self._filters[planned.id].reason))
-        return next(reasons, "no join filter reaches this scan")
+        return next(reasons, "no join sends a filter to this scan")
 
 
 def _kind(domain: Domain) -> str:

@@ -39,7 +39,7 @@ class Clustering:
 def nothing_known(scan: int, column: int) -> Clustering:
     """Say that nothing is known of a scan's files."""
     del scan, column
-    return Clustering(0, 1.0, "nothing is known of its files")
+    return Clustering(0, 1.0, "nothing is known about the files of the scan")
 
 
 def whole_files(scan: Scan) -> int:

@@ -64,7 +64,7 @@ class ColumnBounds:
         nulls, rows = _counts(null_counts, count), _counts(row_counts, count)
         cut = np.zeros(count, dtype=bool) if max_truncated is None else _flags(max_truncated)
         if lengths := {len(highs), len(nulls), len(rows), len(cut)} - {count}:
-            raise InvalidFilter(f"statistics of one column are of {count} and of {min(lengths)} containers")
+            raise InvalidFilter(f"the statistics of one column cover both {count} and {min(lengths)} containers")
         if kind.is_float:  # a NaN among the bounds means that they were not computed as Spark orders floats
             sane = ~(low_known & (lows == kind.high) | high_known & (highs == kind.high))
             low_known, high_known = low_known & sane, high_known & sane
@@ -83,7 +83,7 @@ def survivors(domain: TupleDomain, columns: Mapping[Any, ColumnBounds], count: i
     """Return a mask over the containers: True is KEEP. Columns without statistics decide nothing."""
     sizes = {len(bounds) for bounds in columns.values()} | ({count} if count is not None else set())
     if len(sizes) != 1:
-        raise InvalidFilter(f"statistics must be of one number of containers, got {sorted(sizes) or 'none'}")
+        raise InvalidFilter(f"all statistics must cover the same number of containers, got {sorted(sizes) or 'none'}")
     size = sizes.pop()
     if domain.is_none:
         return np.zeros(size, dtype=bool)
@@ -97,7 +97,9 @@ def survivors(domain: TupleDomain, columns: Mapping[Any, ColumnBounds], count: i
 def survivors_of_column(domain: Domain, bounds: ColumnBounds) -> Array:
     """Return the mask of the containers in which one column may satisfy its domain."""
     if domain.type != bounds.kind:
-        raise InvalidFilter(f"a domain of {domain.type} says nothing of statistics of {bounds.kind}; coerce it first")
+        raise InvalidFilter(
+            f"a domain of {domain.type} cannot be compared with statistics of {bounds.kind}; coerce it first"
+        )
     if is_empty(domain.values):
         keep = np.zeros(len(bounds), dtype=bool)
     else:

@@ -87,7 +87,9 @@ class LateFilters:
             if planned.id in taps:
                 self._spawn(self._await_tap, planned, plan)
             else:
-                self._schedule.give_up([planned], "Spark does not shuffle its build side, so no tap could see its end")
+                self._schedule.give_up(
+                    [planned], "Spark does not shuffle the build side, so a tap cannot see all of its keys"
+                )
         if running is not None or self._planned(Feed.BUILD, Feed.BACKGROUND):
             self._spawn(self._go_on, running, wave, next_wave)
         else:
@@ -134,8 +136,8 @@ class LateFilters:
             assert column is not None
             self._schedule.take_tap(planned, tapped_domain(parts, column.type, self._limits))
         except Exception:
-            log.warning("a tap was given up", exc_info=True)
-            self._schedule.give_up([planned], "its tap failed; the log says why")
+            log.warning("Headgate gave up a tap on a build side", exc_info=True)
+            self._schedule.give_up([planned], "the tap on the build side failed; the log says why")
 
     def _go_on(self, running: RunningWave | None, wave: Sequence[BuildRequest], next_wave: NextWave) -> None:
         try:
@@ -144,9 +146,9 @@ class LateFilters:
             while self._is_running(self.id) and (following := next_wave()):
                 self._take_in(following, RunningWave(self._query, following, self._limits))
         except Exception:
-            log.warning("late filters of a query were given up", exc_info=True)
+            log.warning("Headgate gave up late filters of a query", exc_info=True)
         finally:
-            self._schedule.give_up(self._planned(Feed.BUILD, Feed.BACKGROUND), "its build did not finish in time")
+            self._schedule.give_up(self._planned(Feed.BUILD, Feed.BACKGROUND), "the build side did not finish in time")
             self._query.release()
 
     def _take_in(self, wave: Sequence[BuildRequest], running: RunningWave) -> None:

@@ -88,7 +88,7 @@ class QueryPipeline:
             if late:
                 built = [planned for planned in awaited if planned.feed is not Feed.PUBLISHED]
                 run.schedule.give_up(
-                    built, "the query did not wait for it, and there is no coordinator to bring it late"
+                    built, "the query did not wait for the filter, and there is no coordinator to send it later"
                 )
             if running is not None:  # no scan could use what it still brings
                 running.cancel()

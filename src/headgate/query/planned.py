@@ -32,7 +32,7 @@ class PlannedQuery:
         if self._run is not None:
             self._report = self._run.report(None if self.late is None else self.late.facts())
         if outdated := self._query.outdated():
-            self._report.note = f"It ran unfiltered: {outdated}"
+            self._report.note = f"The query ran unfiltered: {outdated}"
         return self._report
 
     def conclude(self) -> None:

@@ -8,6 +8,7 @@ from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
 from headgate.plan.kinds import Feed
+from headgate.plan.sizes import readable_bytes
 from headgate.query.scans import Scans
 
 Found = Callable[[int], Mapping[str, Domain]]  # what the filters so far say of the columns of a scan
@@ -27,7 +28,8 @@ class RowFilterCost:
         left = max(self._scans.bytes_left(to.scan, found(to.scan)) for to in planned.consumers)
         if reading <= left:
             return ""
-        return f"too little is left of its scan: {left:,} bytes, and its build side reads {reading:,}"
+        sizes = f"{readable_bytes(left)}, and the build side reads {readable_bytes(reading)}"
+        return f"too little is left of the scan to pay for the build: {sizes}"
 
     def keeps_few(self, planned: PlannedFilter, keys: int | None, to: Consumer) -> bool:
         """Whether few enough of a scan's rows pass, as far as can be told from the number of keys."""

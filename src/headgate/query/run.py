@@ -67,7 +67,9 @@ class QueryRun:
         for planned in self.plan.filters:
             if planned.is_alive and planned.feed is Feed.PUBLISHED:
                 if (publication := published(planned.published)) is None:
-                    self.schedule.give_up([planned], "its publisher is gone: keep what headgate.publish returned")
+                    self.schedule.give_up(
+                        [planned], "the publisher no longer exists; keep the object that headgate.publish returned"
+                    )
                 else:
                     self._following.append(self.schedule.follow(planned, publication))
 

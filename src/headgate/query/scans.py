@@ -119,18 +119,19 @@ class Scans:
         layout = self.layout(scan)
         if found.name in {name for name, _ in layout.partition_columns}:
             count = max(1, len(layout.partitions))
-            return Clustering(count, 1 / count, "" if count > 1 else "there is one partition only")
+            return Clustering(count, 1 / count, "" if count > 1 else "the scan has only one partition")
         if self.nodes[scan].by_field_id:
-            return Clustering(0, 1.0, "columns are found by field id: spark.sql.parquet.fieldId.read.enabled")
+            why = "Headgate finds columns by name, not by field id (spark.sql.parquet.fieldId.read.enabled=true)"
+            return Clustering(0, 1.0, why)
         if not layout.files:
-            return Clustering(0, 1.0, "there are no files")
+            return Clustering(0, 1.0, "the scan has no files")
         sample = _sampled(len(layout.files))
         statistics = layout.statistics(sample, [(found.name, found.type)])
         bounds = bounds_of(statistics, found.name, found.type)
         if not bounds.known.any():
-            return Clustering(len(bounds), 1.0, f"files have no statistics of column {found.name}")
+            return Clustering(len(bounds), 1.0, f"the files have no usable statistics for column {found.name}")
         if len(bounds) < 2:
-            return Clustering(len(bounds), 1.0, "there is one row group only")
+            return Clustering(len(bounds), 1.0, "the scan has only one row group, so there is little to skip")
         return Clustering(len(bounds), clustering_depth(bounds))
 
     def _read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:

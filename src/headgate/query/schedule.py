@@ -21,6 +21,7 @@ from headgate.filters.column_filter import column_domain
 from headgate.observe import FilterFacts, ScanFacts
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
 from headgate.plan.kinds import Feed, Op
+from headgate.plan.sizes import readable_bytes
 
 WhyNot = Callable[[PlannedFilter], str]
 
@@ -97,10 +98,10 @@ class BuildSchedule:
         for request, result in zip(requests, results, strict=True):
             fed = [f for f in self._plan.filters if f.is_alive and f.build == request.node and self._is_open(f)]
             if result.error:
-                self.give_up(fed, f"build side failed: {result.error.splitlines()[0][:200]}")
+                self.give_up(fed, f"the build side failed: {result.error.splitlines()[0][:200]}")
             elif not result.has_rows and any(planned.build_once_only for planned in fed):
-                rows = f"its {result.rows:,} rows are too many to keep"
-                self.give_up(fed, f"build side may differ when run twice, and {rows}")
+                rows = f"{result.rows:,} are too many to keep"
+                self.give_up(fed, f"the rows of the build side may differ next time, and {rows}")
             else:
                 with self._lock:
                     self._builds[request.node] = result
@@ -143,12 +144,13 @@ class BuildSchedule:
     def give_up_unrepeatable(self) -> None:
         """Give up the builds that may differ when they run again: from now on the query runs its build sides itself."""
         unsafe = [planned for planned in self.awaited() if planned.build_once_only]
-        self.give_up(unsafe, "build side may differ when run twice, and the query did not wait for its rows")
+        why = "the rows of the build side may differ next time, and the query did not wait for them"
+        self.give_up(unsafe, f"{why}; a longer spark.headgate.maxWait may help")
 
     def _publish(self, planned: PlannedFilter, found: Domain, millis: int) -> None:
         domain = widen(found, value_type(planned.compared))
         if domain is None:
-            self.give_up([planned], f"its values cannot be compared as {planned.compared}")
+            self.give_up([planned], f"the values of the build side cannot be compared as {planned.compared}")
             return
         # all build rows have been seen, so NULL matters to <=> only if one of them has it
         nulls = planned.op == Op.EQUAL_NULL_SAFE and domain.null_allowed
@@ -158,8 +160,8 @@ class BuildSchedule:
                 return
             held = sum(known.domain.nbytes for known in self._facts.values() if known.domain is not None)
             fitting = within_memory(probed, held, self._settings)
-            limit = f"spark.headgate.memoryLimit={self._settings.memory_limit}"
-            why = f"there was no room for its values: {limit} bytes for all filters together"
+            limit = f"spark.headgate.memoryLimit={readable_bytes(self._settings.memory_limit)}"
+            why = f"the values do not fit: all filters of a query share {limit}; raise it to use them"
             widened = "" if fitting is probed else why
             self._facts[planned.id] = FilterFacts(planned, fitting, millis, widened=widened)
         self._filters[planned.id].complete_with(fitting)

@@ -95,7 +95,7 @@ class StreamingReport:
     def __rich__(self) -> Table:
         table = Table(*_HEADS, title=f"Streaming query {self.query_id}", title_justify="left", expand=False)
         if self.failures:
-            table.caption = f"left unfiltered after a failure: {self.failures} (the last: {self.last_failure})"
+            table.caption = f"batches unfiltered after a failure: {self.failures} (the last: {self.last_failure})"
             table.caption_justify = "left"
         for row in self._rows():
             table.add_row(*row)
@@ -118,7 +118,12 @@ class StreamingReport:
                 yield _row(batch, source)
             if batch.failure:
                 empty = [""] * (len(_HEADS) - 3)
-                yield (str(batch.batch_id), str(batch.generation), *empty, f"failed, unfiltered: {batch.failure}")
+                yield (
+                    str(batch.batch_id),
+                    str(batch.generation),
+                    *empty,
+                    f"unfiltered after a failure: {batch.failure}",
+                )
 
 
 _HEADS = (

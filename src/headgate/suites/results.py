@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.observe.report import readable_bytes
+from headgate.plan.sizes import readable_bytes
 from headgate.suites.runner import QueryResult
 
 _WORST = 5

@@ -51,7 +51,7 @@ class LayoutCache:
     ) -> TableLayout:
         """Return the layout of a listing."""
         if (make := FORMATS.get(format)) is None:
-            raise InvalidFilter(f"no layout is known for {format!r}; those known are {', '.join(FORMATS)}")
+            raise InvalidFilter(f"the format {format!r} is unknown; known formats are {', '.join(FORMATS)}")
         key = (format, listing.text, case_sensitive)
         with self._lock:
             if key not in self._held:

@@ -44,5 +44,5 @@ def _planned(node: Filter, mark: Conjunct, number: int) -> PlannedFilter:
         clause=f"published: {mark.published}",
         feed=Feed.PUBLISHED,
         published=mark.published,
-        reason="" if column is not None else f"column is computed: {mark.sql}",
+        reason="" if column is not None else f"the column is computed: {mark.sql}; publish values for a plain column",
     )

@@ -63,7 +63,7 @@ def _needed(build: int, filters: dict[str, PlannedFilter], nodes: dict[int, Node
 
 
 def _open_circle(filters: dict[str, PlannedFilter], build: int, *, non_blocking: bool) -> None:
-    why = "waits in a circle with other filters, and its build side is the costliest"
+    why = "the costliest of several filters that wait for each other; spark.headgate.nonBlocking=true applies it late"
     for planned in list(filters.values()):
         if planned.is_awaited and planned.build == build:
             changed = replace(planned, feed=Feed.BACKGROUND) if non_blocking else replace(planned, reason=why)

@@ -74,7 +74,7 @@ public class MicroBatch {
 
   private static long slackMicros(String text) {
     java.util.regex.Matcher parts = java.util.regex.Pattern.compile("\\s*([\\d.]+)\\s*(ms|s|min|m|h)\\s*").matcher(text.toLowerCase());
-    if (!parts.matches()) throw new IllegalArgumentException("spark.headgate.watermark.slack=" + text + " is no duration such as 0s");
+    if (!parts.matches()) throw new IllegalArgumentException("spark.headgate.watermark.slack=" + text + " is not a duration such as 0s");
     double unit = "ms".equals(parts.group(2)) ? 1e3 : "s".equals(parts.group(2)) ? 1e6 : "h".equals(parts.group(2)) ? 3600e6 : 60e6;
     return Math.round(Double.parseDouble(parts.group(1)) * unit);
   }
