@@ -58,8 +58,8 @@ def publish(df: DataFrame, column: str) -> Publisher:
 
 def explain(df: DataFrame) -> None:
     """Print the plan of a DataFrame with its dynamic filters, and for each join and scan without one the reason."""
-    root, told = _gate_for(df).explain(df)
-    print(explain_text(root, told))  # noqa: T201 - as DataFrame.explain does
+    root, found = _gate_for(df).explain(df)
+    print(explain_text(root, found))  # noqa: T201 - as DataFrame.explain does
 
 
 def report(spark: SparkSession) -> QueryReport:

@@ -308,10 +308,10 @@ def _check_java() -> None:
     if java is None:
         raise BadInput(f"Spark needs Java {_JAVA} or later, but none was found: {_INSTALL}, or set JAVA_HOME")
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError as error:
         raise BadInput(f"{where}, but {java!r} cannot be run; {_INSTALL} and set JAVA_HOME to it") from error
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    found = re.search(r'version "(?:1\.)?(\d+)', answer)
     if found is not None and int(found[1]) < _JAVA:
         raise BadInput(f"Spark needs Java {_JAVA} or later, but {where}, which is Java {found[1]}; {_INSTALL}")
 

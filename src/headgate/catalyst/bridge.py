@@ -1,7 +1,7 @@
 """Put the rule into a Spark session and take it out again.
 
 A Python function becomes a Catalyst rule: the Java `GateRule` calls it for each optimized plan with a join. The rule
-goes into the session's extra optimizations beside any that are there already, and leaves them there.
+joins the session's extra optimizations; others that are there already stay.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _check_classic(spark: SparkSession) -> None:
 
 
 def session_key(spark: SparkSession) -> str:
-    """Return what tells one session from another, whichever Python object stands for it."""
+    """Return a key that is the same for all Python objects of one session, and different for other sessions."""
     _check_classic(spark)
     return f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
 

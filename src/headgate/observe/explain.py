@@ -15,7 +15,7 @@ from headgate.plan.sizes import readable_bytes
 
 
 def explain_text(root: Node, report: QueryReport) -> str:
-    """Return the plan as text, one line a node, with what Headgate did beside it."""
+    """Return the plan as text, one line a node, with what Headgate did to it."""
     scans = {scan.node: scan for scan in report.scans}
     joins = {join.node: join for join in report.joins}
     filters = {f.id: f for f in report.filters}

@@ -111,7 +111,7 @@ class ScanReport:
     reason: str = ""
     path: str = ""
 
-    def tell(self, planned: ScanVerdict, unread: Unread | None = None) -> None:
+    def take_in(self, planned: ScanVerdict, unread: Unread | None = None) -> None:
         """Take in what planning left of the scan, and what late filters left unread of that."""
         unread = unread or Unread()
         self.files_total, self.files_read = planned.files_total, len(planned.keep) - unread.files

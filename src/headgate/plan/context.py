@@ -21,7 +21,7 @@ class Strategy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """How well the containers of a scan tell the values of one column apart.
+    """How well the containers of a scan separate the values of one column.
 
     ``depth`` is the share of containers that an average one overlaps: 1/n when sorted, 1 when all are mixed.
     """

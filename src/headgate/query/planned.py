@@ -1,4 +1,4 @@
-"""One query after its way through Headgate: the plan that was written, and what can be told of it."""
+"""One query after its way through Headgate: the plan that was written, and its report."""
 
 from __future__ import annotations
 

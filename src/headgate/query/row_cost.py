@@ -32,7 +32,7 @@ class RowFilterCost:
         return f"too little is left of the scan to pay for the build: {sizes}"
 
     def keeps_few(self, planned: PlannedFilter, keys: int | None, to: Consumer) -> bool:
-        """Whether few enough of a scan's rows pass, as far as can be told from the number of keys."""
+        """Whether few enough of a scan's rows pass, as far as the number of keys says."""
         if self._settings.strategy == "always" or planned.feed is Feed.PUBLISHED:
             return True
         origins = [s.id for s in self._nodes[planned.build].scans() if s.find_column(planned.build_column)]
@@ -40,5 +40,5 @@ class RowFilterCost:
         return keys is not None and bool(known) and keys <= self._settings.min_selectivity * min(known)
 
     def _is_by_rows(self, to: Consumer) -> bool:
-        """Whether a scan is filtered by rows alone: its row groups do not tell the column's values apart."""
+        """Whether a scan is filtered by rows alone: its row groups do not separate the values of the column."""
         return to.by_rows and not self._scans.clustering(to.scan, to.column).is_useful

@@ -62,7 +62,7 @@ class Scans:
         return self._layouts[scan]
 
     def clustering(self, scan: int, column: int) -> Clustering:
-        """Say how well the row groups of a scan tell the values of a column apart."""
+        """Say how well the row groups of a scan separate the values of a column."""
         key = (scan, column)
         if key not in self._clustering:
             self._clustering[key] = self._judge(scan, column)

@@ -209,7 +209,7 @@ class BuildSchedule:
 
 
 def within_memory(domain: Domain, held: int, settings: Settings) -> Domain:
-    """Return the narrowest of a domain, its range and ALL that fits beside the bytes that a query holds already."""
+    """Return the narrowest of a domain, its range and ALL that fits into what is left of the memory limit."""
     room = settings.memory_limit - held
     if domain.nbytes <= room:
         return domain

@@ -70,7 +70,7 @@ class BatchReport:
 class StreamingReport:
     """The last micro-batches of one query, oldest first.
 
-    ``failures`` counts the batches, also those no longer told of, that Headgate left unfiltered because it failed.
+    ``failures`` counts the batches, also those no longer listed, that Headgate left unfiltered because it failed.
     """
 
     query_id: str
@@ -84,12 +84,12 @@ class StreamingReport:
 
     @property
     def late_rows(self) -> int:
-        """Late rows that were not handed to the query, in all batches told of."""
+        """Late rows that were not handed to the query, in all batches listed."""
         return sum(source.late_rows for batch in self.batches for source in batch.sources)
 
     @property
     def files_skipped(self) -> int:
-        """Files that were not opened, in all batches told of."""
+        """Files that were not opened, in all batches listed."""
         return sum(source.files_skipped for batch in self.batches for source in batch.sources)
 
     def __rich__(self) -> Table:
@@ -189,7 +189,7 @@ def _row(batch: BatchReport, source: SourceReport) -> tuple[str, ...]:
 
 
 def _iso(micros: int) -> str:
-    """Return a moment as Spark's progress writes it; one that no calendar here reaches is told in microseconds."""
+    """Return a moment as Spark's progress writes it; one beyond Python's calendar is written in microseconds."""
     try:
         moment = _START + dt.timedelta(microseconds=micros)
     except OverflowError:

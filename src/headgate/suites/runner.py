@@ -143,8 +143,8 @@ def run_query(spark: Any, gate: Gate, name: str, text: str, rounds: int) -> Quer
                 _, seconds, result.off_bytes = _timed(spark, text)
                 result.rounds["off"].append(seconds)
     if rounds:
-        root, told = gate.explain(spark.sql(text))
-        result.explain = explain_text(root, told)
+        root, report = gate.explain(spark.sql(text))
+        result.explain = explain_text(root, report)
     _sum_up(result, report)
     return result
 

@@ -85,7 +85,7 @@ public class FileTables implements TableFormat {
     return test == null ? result : new Filter(test, result);
   }
 
-  /** The test as long as the tables are what they were; then the reader is also told of it, as Spark would tell it. */
+  /** The test, as long as the tables have not changed; then the reader gets it too, as Spark would hand it over. */
   private static Expression whileCurrent(LogicalPlan plan, Attribute column, Expression test, ScanEdit edit, List conditions) {
     HadoopFsRelation files = KnownFiles.of(plan);
     // the reader finds the column of a condition by its name, and judges it by the file's own numbers: where they are wider

@@ -11,7 +11,7 @@ public interface TableFormat {
   boolean recognises(LogicalPlan leaf);
 
   /**
-   * Writes what Python is told of a scan: "source", "table", "bytes", and "can", a list of what can be done with it:
+   * Writes what Python needs to know of a scan: "source", "table", "bytes", and "can", a list of what can be done with it:
    *
    * "reread": it gives the same rows when it is read again, as long as its files stay the same.
    * "prune": files, and parts of files, can be left out. "statistics": footers say what lies in a part of a file.

@@ -38,7 +38,7 @@ public class QueryLate {
 
   /** What the late filters did so far, as JSON: `LateNumbers` of catalyst/wire.py. */
   public String numbers() throws Exception {
-    Map found = counts == null ? new HashMap() : counts.unread().tell();
+    Map found = counts == null ? new HashMap() : counts.unread().toMap();
     found.put("counts", counts == null ? new ArrayList() : counts.value());
     return MAPPER.writeValueAsString(found);
   }

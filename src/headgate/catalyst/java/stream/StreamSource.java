@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRe
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.util.LongAccumulator;
 
-/** One source of one micro-batch, narrowed to what is not late; what is told of it afterwards is in its record. */
+/** One source of one micro-batch, narrowed to what is not late; its record says afterwards what was left out. */
 public class StreamSource {
   private final MicroBatch batch;
   private final BatchRecord whole;
