@@ -3,10 +3,10 @@
     df_0: fact.k = {dim where x > 0}     kept
     df_1: dim.id = {fact}                dropped: the scan is too small to pay for a filter: 1.0 MB
 
-A filter pays if it spares the scan more than its build costs. Before anything has run that is judged by sizes (bytes of
-the build side's scans against bytes of the probe scan) and by how well files and row groups separate
-the values of the column. A filter whose scan is small is kept all the same when that scan is part of the build side of a filter that pays:
-that is how nation -> supplier -> lineitem cascades.
+A filter pays if it saves the scan more than its build costs. Before anything has run, that is judged by sizes (the bytes
+that the build side scans, against those of the probe scan) and by how well files and row groups separate the values of
+the column. A filter whose scan is small is kept all the same when that scan is part of the build side of a filter that
+pays: that is how nation -> supplier -> lineitem cascades.
 Where a column's values lie in all files, a filter may still pay by rows: those that are dropped at the scan need not be
 shuffled for the join. A build side that is too dear to run twice may be tapped instead, where the scan is worth it.
 """
