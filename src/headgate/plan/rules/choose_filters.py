@@ -3,7 +3,7 @@
     df_0: fact.k = {dim where x > 0}     kept
     df_1: dim.id = {fact}                dropped: the scan is too small to pay for a filter: 1.0 MB
 
-A filter pays if it saves the scan more than its build costs. Before anything has run, that is judged by sizes (the bytes
+A filter pays if it saves the scan more than its build costs. Before anything has run, sizes decide (the bytes
 that the build side scans, against those of the probe scan) and by how well files and row groups separate the values of
 the column. A filter whose scan is small is kept all the same when that scan is part of the build side of a filter that
 pays: that is how nation -> supplier -> lineitem cascades.
