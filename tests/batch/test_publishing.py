@@ -229,7 +229,7 @@ def test_nothing_is_used_where_headgate_only_reports(spark: SparkSession, fact: 
         users = headgate.publish(fact, "k")
         users.complete([5])
         assert users.frame.count() == everything
-        assert [f.reason for f in gate.report().filters] == ["only reported: spark.headgate.strategy=never"]
+        assert [f.reason for f in gate.report().filters] == ["reported but not applied: spark.headgate.strategy=never"]
 
 
 def test_a_plan_that_fails_lets_go_of_its_publisher(
