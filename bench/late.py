@@ -102,7 +102,7 @@ def session(folder: Path) -> SparkSession:
 def never_published() -> Iterator[None]:
     """Let no late filter arrive meanwhile."""
     original = LateFilters._bring
-    LateFilters._bring = lambda *_: None  # type: ignore[assignment,method-assign]
+    LateFilters._bring = lambda *_, **__: None  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ import msgspec
 
 from headgate.tables import DataFile, ListedFiles, Listing
 
-_Value = bool | int | str | None
+_Value = bool | int | float | str | None
 
 
 class _Document(msgspec.Struct, frozen=True, rename="camel"):
