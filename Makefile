@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 WITH_JAVA := JAVA_HOME="$$(tools/ensure_java.sh)" && export JAVA_HOME &&
-SOURCES := src tests bench examples
+SOURCES := src tests bench examples tools
 # Extra words for pytest, for example: make test ARGS="-k domain -x"
 ARGS ?=
 # The PySpark of `make test-spark`, and what is installed for it.
@@ -17,25 +17,40 @@ SPARK ?= 4.3
 PYSPARK ?= pyspark
 # Two processes, each with a Spark session of its own.
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+# What needs no Spark must not find one either: there is no Java in this place.
+FAST := JAVA_HOME=/nonexistent HYPOTHESIS_PROFILE=fast $(PYTEST) -m "not spark"
+THOROUGH := HEADGATE_QUERIES=5000 HEADGATE_STREAMS=500 HEADGATE_SUITES=all HYPOTHESIS_PROFILE=thorough
 
 .PHONY: demo
 demo: $(READY) ## three queries over a small star schema, with Headgate off and on
 	@$(WITH_JAVA) $(BIN)/python examples/star_schema.py
 
+.PHONY: test-fast
+test-fast: $(READY) ## what needs neither Spark nor Java: under a minute
+	@$(FAST) $(ARGS)
+
 .PHONY: test
-test: $(READY) ## run every test (ARGS="-k name" narrows it)
+test: $(READY) ## everything that has to pass (ARGS="-k name" narrows it)
 	@$(WITH_JAVA) $(PYTEST) $(ARGS)
 
+.PHONY: test-all
+test-all: $(READY) ## the same with every query, stream and example that can be drawn: hours
+	@$(WITH_JAVA) $(THOROUGH) $(PYTEST) $(ARGS)
+
 .PHONY: test-spark
-test-spark: ## run every test with another PySpark, in its own environment: SPARK=4.1 (ARGS narrows it)
+test-spark: ## the tests with another PySpark, in its own environment: SPARK=4.1 (ARGS narrows them)
 	@$(MAKE) --no-print-directory VENV=.venv-spark-$(SPARK) PYSPARK="pyspark==$(SPARK).*" test
 
 .PHONY: check
-check: $(READY) ## formatting, lint and types, then every test
+check: $(READY) ## formatting, lint and types, then the tests: what CI runs
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy
 	@$(WITH_JAVA) $(PYTEST) $(ARGS)
+
+.PHONY: coverage
+coverage: $(READY) ## how much of the code the fast tests run
+	@$(FAST) --cov --cov-report=term:skip-covered $(ARGS)
 
 .PHONY: format
 format: $(READY) ## format the code and fix what ruff can fix

@@ -17,6 +17,7 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 from pyspark.sql import SparkSession
@@ -173,16 +174,14 @@ class Bench:
         test = f"{KEY} between {keys[0]} and {keys[-1]}" if contiguous else f"{KEY} in ({listed})"
         return query.sql.replace("from store_sales", f"from (select * from {view} where {test}) store_sales")
 
-    def run(self, sql: str) -> tuple[float, list, int]:
+    def run(self, sql: str) -> tuple[float, list[Any], int]:
         """Run a query from its text; return seconds, rows and bytes read."""
         before, started = bytes_read(self.spark), time.perf_counter()
         rows = self.spark.sql(sql).collect()
         return time.perf_counter() - started, rows, bytes_read(self.spark) - before
 
 
-def measure(
-    bench: Bench, queries: tuple[BenchQuery, ...], rounds: int, *, oracle: bool, tell: Progress
-) -> dict[str, dict]:
+def measure(bench: Bench, queries: tuple[BenchQuery, ...], rounds: int, *, oracle: bool, tell: Progress) -> Results:
     """Time each query in each variant, interleaved: all variants of a round before the next round."""
     variants = ("native", "on", "oracle") if oracle else ("native", "on")
     results = {q.name: {v: Timing() for v in variants} for q in queries}
@@ -282,8 +281,8 @@ def _print(console: Console, selective: Results, unprunable: Results, planning: 
         )
     console.print(table)
     missed += planning > 50
-    met = "yes" if planning <= 50 else "NO"
-    console.print(f"planning a query with 10 joins, builds not counted: {planning:.0f} ms (bar 50): {met}")
+    told = "yes" if planning <= 50 else "NO"
+    console.print(f"planning a query with 10 joins, builds not counted: {planning:.0f} ms (bar 50): {told}")
     return missed
 
 

@@ -102,7 +102,7 @@ def session(folder: Path) -> SparkSession:
 def never_published() -> Iterator[None]:
     """Let no late filter arrive meanwhile."""
     original = LateFilters._bring
-    LateFilters._bring = lambda *_, **__: None  # type: ignore[assignment,method-assign]
+    LateFilters._bring = lambda *_, **__: None  # type: ignore[method-assign]
     try:
         yield
     finally:
@@ -174,7 +174,7 @@ class Asked:
             self._times.setdefault(since, {}).setdefault(client, time.monotonic())
             return await original(polls, query, since, wait, client, **more)
 
-        Polls.next = watched  # type: ignore[method-assign]
+        Polls.next = watched  # type: ignore[assignment,method-assign]
 
     def last(self, version: int) -> float:
         """Wait until all executors have a version; return when the last of them asked for more."""
@@ -193,7 +193,7 @@ def many_expected(count: int) -> Iterator[None]:
     def register(filters: LateFilters, settings: Settings) -> LateQuery:
         return msgspec.structs.replace(original(filters, settings), filters=count)
 
-    LateFilters.register = register  # type: ignore[method-assign]
+    LateFilters.register = register  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:

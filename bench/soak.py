@@ -240,7 +240,7 @@ def soak(home: Path, seconds: float, enabled: bool) -> int:
             QueryThread(spark, home / "tables", f"queries_{number}", still, writer, tally, steps)
             for number in range(QUERY_THREADS)
         ]
-        threads = [*readers, StreamThread(spark, home / "streams", tally, steps)]
+        threads: list[QueryThread | StreamThread] = [*readers, StreamThread(spark, home / "streams", tally, steps)]
         folders = {
             "driver's temporary files": home / "tmp",
             "local files": home / "local",

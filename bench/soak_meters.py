@@ -62,8 +62,9 @@ class Meters:
     """
 
     def __init__(self, spark: SparkSession, registered: Callable[[], int], folders: dict[str, Path]) -> None:
-        self._jvm: Any = spark._jvm
-        self._pid = int(self._jvm.java.lang.ProcessHandle.current().pid())
+        jvm: Any = spark._jvm
+        self._jvm = jvm
+        self._pid = int(jvm.java.lang.ProcessHandle.current().pid())
         self._registered, self._folders = registered, folders
         self._times: list[float] = []
         self._samples: dict[str, list[float]] = {}

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 import headgate
 from bench.soak_load import Steps, codegen
@@ -117,8 +117,8 @@ class StreamThread:
         if expected != found or not expected:
             lost, added = expected - found, found - expected
             story = f"{program}, seed {seed}: expected {expected.total()} rows, lost {lost}, too many {added}"
-            report = headgate.streaming_report(told) if enabled else "Headgate is not enabled"
-            self._tally.differ("differing streams", f"{story}\nthe steps before:\n{self._steps}\n{report}")
+            shown = headgate.streaming_report(told) if enabled else "Headgate is not enabled"
+            self._tally.differ("differing streams", f"{story}\nthe steps before:\n{self._steps}\n{shown}")
         else:
             shutil.rmtree(home, ignore_errors=True)
 
@@ -152,7 +152,7 @@ class StreamThread:
         """Wait for the end of a query; one that died with an executor has not ended, and is started again."""
         began = time.monotonic()
         try:
-            return bool(query.awaitTermination(seconds))
+            return bool(query.awaitTermination(seconds))  # type: ignore[arg-type]  # a float does
         except StreamingQueryException as error:
             if self._steps.last_kill < began - _PATIENCE:
                 raise

@@ -14,6 +14,7 @@ import tempfile
 import timeit
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def arrow_batches() -> Iterator[Result]:
     copied = 0 if late.apply(on_time) is on_time else on_time.num_rows
     yield Result("1,000 rows, none late: rows copied", copied, as_count, 0)
     for name, batch in (("none late", on_time), ("half late, in order", in_order), ("all late", all_late)):
-        yield Result(f"1,000 rows, {name}: filtered", median_time(lambda b=batch: late.apply(b)), as_time, 5e-6)
+        yield Result(f"1,000 rows, {name}: filtered", median_time(partial(late.apply, batch)), as_time, 5e-6)
     yield Result("1,000 rows, half late, scattered: mask", median_time(lambda: late.evaluate(scattered)), as_time, 5e-6)
     yield Result("1,000 rows, half late, scattered: copied out", median_time(lambda: late.apply(scattered)), as_time)
 
@@ -168,7 +169,7 @@ def run_stream(spark: SparkSession, stream: Stream, variant: str, home: Path, na
         report = headgate.streaming_report(query)
         stream.late_rows, stream.files_skipped = report.late_rows, report.files_skipped
     batches = [told for told in query.recentProgress if told["batchId"] >= LEAD_IN]
-    return sum(told["durationMs"]["triggerExecution"] for told in batches) / 1000
+    return float(sum(told["durationMs"]["triggerExecution"] for told in batches)) / 1000
 
 
 def streams(home: Path, rounds: int, rows: int, batches: int) -> Iterator[Result]:

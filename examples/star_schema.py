@@ -93,7 +93,7 @@ def run(spark: SparkSession, query: str) -> tuple[float, list[Any]]:
 
 def compare(spark: SparkSession, query: str) -> tuple[float, float, bool, headgate.QueryReport]:
     """Run a query off and on in turns, the first turn to warm up; return median seconds of both, and the report."""
-    off, on, same = [], [], True
+    off, on, same, report = [], [], True, headgate.QueryReport()
     for _ in range(ROUNDS + 1):
         seconds, expected = run(spark, query)
         off.append(seconds)

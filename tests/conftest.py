@@ -20,12 +20,26 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Queries of tests are over before the JVM's second compiler has paid for itself: without it a run takes a third less.
-# The variable also reaches the programs that tests start.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m")
+# Nor should it collect all garbage whenever it has loaded more classes. The variable reaches programs that tests start.
+os.environ.setdefault(
+    "JDK_JAVA_OPTIONS",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m",
+)
+
+# Spark is made for large data: without these it takes and clears 64 megabytes for each hash table of ten rows, four for
+# each broadcast of one, and writes out each plan in full for a page that nobody opens.
+SMALL_DATA: dict[str, bool | float | int | str | None] = {
+    "spark.driver.extraJavaOptions": "-Xms1g -Xmn600m",
+    "spark.buffer.pageSize": "1m",
+    "spark.broadcast.blockSize": "64k",
+    "spark.broadcast.compress": "false",
+    "spark.sql.ui.explainMode": "simple",
+}
 
 # No deadline: a first call may compile or import. Not derandomized: each run looks at new examples; the printed blob
 # repeats a failure.
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=False, print_blob=True)
+settings.register_profile("fast", settings.get_profile("ci"), max_examples=25)
 settings.register_profile("thorough", settings.get_profile("ci"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
@@ -37,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for the session, so that `-m "not spark"` leaves it out."""
+    """Mark what asks for the session, so that `-m "not spark"` leaves it out; what starts Spark itself says so."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
@@ -52,6 +66,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     session = (
         SparkSession.builder.master("local[2]")
+        .config(map=SMALL_DATA)
         .appName("headgate-tests")
         .config("spark.driver.memory", "3g")
         .config("spark.driver.host", "127.0.0.1")

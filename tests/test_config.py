@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from settings_page import PAGE, page
 
 from headgate.config import SETTINGS, Settings, checked, key_of, read_settings
 from headgate.errors import InvalidSetting
-from tools.settings_page import PAGE, page
 
 
 def test_defaults_are_what_the_settings_say() -> None:

@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from headgate.domain import DomainBuilder
+from headgate.prune import survivors_of_column
+
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+WITH_SPARK = {"star_schema": [pytest.mark.spark, pytest.mark.slow]}
+EXAMPLES = [
+    pytest.param(path, marks=WITH_SPARK.get(path.stem, []), id=path.stem)
+    for path in sorted((ROOT / "examples").glob("*.py"))
+]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_example_runs(example: Path, tmp_path: Path) -> None:
     """An example ends well; each of them checks its own answer and says so with its exit code."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100"}
@@ -30,9 +37,9 @@ def test_prune_a_folder_reads_a_part_and_loses_nothing(tmp_path: Path) -> None:
     demo.write_sales(tmp_path)
     files = sorted(tmp_path.glob("*.parquet"))
     days = demo.promotion_days()
-    builder = demo.DomainBuilder("date")
+    builder = DomainBuilder("date")
     builder.add(days)
-    keep = demo.survivors_of_column(builder.build(), demo.footer_bounds(files, "day"))
+    keep = survivors_of_column(builder.build(), demo.footer_bounds(files, "day"))
     kept = [file for file, is_kept in zip(files, keep, strict=True) if is_kept]
     assert 0 < len(kept) < len(files) // 4
     assert demo.read_matching(files, days)[0].equals(demo.read_matching(kept, days)[0])

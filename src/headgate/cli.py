@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -183,7 +183,6 @@ def _run_bench(
     unfinished = Unfinished(results, command, resume=resume)
     done = {result.name for result in unfinished.results}
     queries = {name: text for name, text in queries.items() if name not in done}
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     with _started(spark_over(folder), debug=debug) as spark, Progress(console=console, transient=True) as progress:
         task = progress.add_task("queries", total=len(queries))
         others = find_anchors(spark, folder, measured, original_queries(measured)) if measured else []
@@ -260,8 +259,16 @@ def _timed(spark: Any, query: str) -> tuple[float, list[Any]]:
 
 @contextmanager
 def _spark(*, debug: bool) -> Iterator[Any]:
+    """A session for one command; where Spark runs already, one with views of its own, and Spark goes on running."""
     from pyspark.sql import SparkSession
 
+    if (running := SparkSession.getActiveSession()) is not None:
+        own = running.newSession()
+        try:
+            yield own
+        finally:
+            headgate.disable(own)
+        return
     spark = (
         SparkSession.builder.appName("headgate")
         .config("spark.ui.enabled", "false")
@@ -269,8 +276,6 @@ def _spark(*, debug: bool) -> Iterator[Any]:
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("WARN" if debug else "OFF")
-    if not debug:  # PySpark logs the whole Java trace of a bad query here
-        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     try:
         yield spark
     finally:
@@ -281,6 +286,8 @@ def _spark(*, debug: bool) -> Iterator[Any]:
 def _started(session: AbstractContextManager[Any], *, debug: bool) -> Iterator[Any]:
     """Start Spark, and keep what its Java process says to itself; with ``debug`` it may speak."""
     _check_java()
+    if not debug:  # PySpark logs the whole Java trace of a bad query here
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     with ExitStack() as stack:
         if debug:
             yield stack.enter_context(session)
@@ -327,9 +334,9 @@ def _one_sentence(*, debug: bool) -> Iterator[None]:
         raise typer.Exit(2) from None
 
 
-def main() -> None:
-    """Run the command line."""
-    app()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line, with the arguments of the program unless there are others; ends with `SystemExit`."""
+    app(arguments)
 
 
 if __name__ == "__main__":

@@ -126,8 +126,8 @@ def settings(spark: SparkSession, **texts: str) -> Iterator[None]:
     try:
         yield
     finally:
-        for key, text in before.items():
-            spark.conf.unset(key) if text is None else spark.conf.set(key, text)
+        for key, old in before.items():
+            spark.conf.unset(key) if old is None else spark.conf.set(key, old)
 
 
 def filter_on(report: QueryReport, column: str) -> FilterReport:
@@ -189,7 +189,7 @@ def assert_reason(report: QueryReport, why: str) -> None:
 
 def reasons(report: QueryReport) -> list[str]:
     """Return every reason in a report, of filters, joins and scans."""
-    found = [*report.filters, *report.joins, *report.scans]
+    found: list[Any] = [*report.filters, *report.joins, *report.scans]
     return [told.reason for told in found if told.reason]
 
 

@@ -92,7 +92,7 @@ def stand_ins(spark: SparkSession, home: Path) -> None:
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     resource = jvm.org.codehaus.commons.compiler.util.resource
-    inputs = spark.sparkContext._gateway.new_array(resource.Resource, len(SOURCES))  # type: ignore[union-attr]
+    inputs = spark.sparkContext._gateway.new_array(resource.Resource, len(SOURCES))
     for i, (name, source) in enumerate(SOURCES.items()):
         path = home / f"{name}.java"
         path.write_text(source)

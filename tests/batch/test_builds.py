@@ -35,7 +35,7 @@ ONCE = "it ran once"
 # --- sizes ----------------------------------------------------------------------------------------------------------
 
 
-def test_77_a_selective_build_side(check: Check) -> None:
+def test_a_selective_build_side(check: Check) -> None:
     """Few keys: a set, and few files."""
     report = check(f"select * from fact join {FEW} d on fact.k = d.id")
     told = filter_on(report, "k")
@@ -43,7 +43,7 @@ def test_77_a_selective_build_side(check: Check) -> None:
     assert assert_narrowed(report, "fact").files_read == 5
 
 
-def test_77_one_key(check: Check) -> None:
+def test_one_key(check: Check) -> None:
     """One key is a single value, and one row group."""
     report = check("select * from fact join (select * from dim where id = 21) d on fact.k = d.id")
     assert filter_on(report, "k").values == 1
@@ -51,13 +51,13 @@ def test_77_one_key(check: Check) -> None:
     assert (scan.files_read, scan.row_groups_read) == (1, 1)
 
 
-def test_77_a_build_side_that_is_not_selective(check: Check) -> None:
+def test_a_build_side_that_is_not_selective(check: Check) -> None:
     """Keys in every row group: the filter would remove nothing, is not applied, and says so."""
     report = check("select * from fact join dim d on fact.k = d.id")
     assert_unfiltered(report, "the filter would skip nothing: 8 of 8 files may match")
 
 
-def test_77_a_large_build_side(spark: SparkSession, star: Path) -> None:
+def test_a_large_build_side(spark: SparkSession, star: Path) -> None:
     """More keys than a set may hold: a bitmap of whole numbers, which still tells row groups apart."""
     query = (
         "select fact.k from fact join (select distinct cast(id % 250 as int) id from range(20000)) d on fact.k = d.id"
@@ -67,7 +67,7 @@ def test_77_a_large_build_side(spark: SparkSession, star: Path) -> None:
     assert assert_narrowed(report, "fact").files_read == 3
 
 
-def test_12_a_large_build_side_of_other_numbers(spark: SparkSession, star: Path) -> None:
+def test_a_large_build_side_of_other_numbers(spark: SparkSession, star: Path) -> None:
     """Keys that no 32-bit bitmap holds become a range from the smallest to the largest."""
     query = "select fact.k from fact join (select wide from fact where k between 210 and 290) d on fact.wide = d.wide"
     report = same_rows(spark, lambda: spark.sql(query), max_distinct_values=10, max_filter_bytes="64b")
@@ -75,7 +75,7 @@ def test_12_a_large_build_side_of_other_numbers(spark: SparkSession, star: Path)
     assert [scan.files_read for scan in report.scans if scan.filters] == [1]
 
 
-def test_17_too_many_bytes_of_strings(spark: SparkSession, star: Path) -> None:
+def test_too_many_bytes_of_strings(spark: SparkSession, star: Path) -> None:
     """Strings over maxFilterBytes become a range, which still cuts off files."""
     query = "select f.k from fact f join (select s from fact where k between 210 and 290) d on f.s = d.s"
     report = same_rows(spark, lambda: spark.sql(query), max_filter_bytes="256b")
@@ -110,7 +110,7 @@ def test_a_build_side_over_the_broadcast_limit_gives_keys_only(spark: SparkSessi
     assert sorted(files_opened(ran.frame)) == [1, 5]
 
 
-def test_76_a_shuffled_join_tests_each_row(spark: SparkSession, star: Path) -> None:
+def test_a_shuffled_join_tests_each_row(spark: SparkSession, star: Path) -> None:
     """Keys only, so both sides are shuffled: rows of the probe side without a match do not leave the scan's filter."""
     with settings(spark, spark_sql_autoBroadcastJoinThreshold="-1"):
         ran = compare(spark, lambda: spark.sql(f"select fact.k from fact join {FEW} d on fact.k = d.id"))
@@ -118,7 +118,7 @@ def test_76_a_shuffled_join_tests_each_row(spark: SparkSession, star: Path) -> N
     assert "665" in plan
 
 
-def test_76_bitmaps_test_each_row(spark: SparkSession, star: Path) -> None:
+def test_bitmaps_test_each_row(spark: SparkSession, star: Path) -> None:
     """More values than an IN list should hold are a bit test in generated code, and in interpreted code."""
     query = "select fact.k, num from fact join (select cast(id * 2 as int) id from range(1, 260)) d on fact.k = d.id"
     for codegen in ("true", "false"):
@@ -170,13 +170,13 @@ def test_bitmaps_of_negative_and_null_keys(spark: SparkSession, tmp_path: Path, 
     ],
     ids=["union", "distinct", "group", "having", "semi", "window", "range", "generate", "sort", "outer"],
 )
-def test_76_build_sides_of_every_shape(check: Check, build: str) -> None:
+def test_build_sides_of_every_shape(check: Check, build: str) -> None:
     """Whatever a build side is made of, its keys filter the probe side."""
     report = check(f"select fact.k, num from fact join ({build}) d on fact.k = d.id")
     assert_narrowed(report, "fact", "k")
 
 
-def test_76_a_build_side_bucketed_by_its_key(spark: SparkSession, star: Path) -> None:
+def test_a_build_side_bucketed_by_its_key(spark: SparkSession, star: Path) -> None:
     """A build side that needs no shuffle to be joined is collected like any other."""
     spark.table("dim").write.bucketBy(4, "id").sortBy("id").saveAsTable("dim_buckets")
     try:

@@ -40,14 +40,14 @@ NESTED = (
 @pytest.mark.parametrize(
     "query", [LEFT_DEEP, BUSHY, RIGHT_DEEP, NESTED], ids=["left-deep", "bushy", "right-deep", "nested"]
 )
-def test_86_a_chain_of_filters(check: Check, query: str) -> None:
+def test_a_chain_of_filters(check: Check, query: str) -> None:
     """One region of five is one fifth of the nations, of the suppliers and of the line items, in every shape of the plan."""
     report = check(query)
     scan = assert_narrowed(report, "lineitem", "l_supplier")
     assert (scan.files_read, scan.files_total) == (2, 10)
 
 
-def test_86_each_link_of_the_chain_is_told(check: Check) -> None:
+def test_each_link_of_the_chain_is_told(check: Check) -> None:
     """The report names the filter of each link, and how little of each table was read for it."""
     report = check(LEFT_DEEP)
     for column, table, files in (("n_region", "nation", 1), ("s_nation", "supplier", 1), ("l_supplier", "lineitem", 2)):
@@ -55,7 +55,7 @@ def test_86_each_link_of_the_chain_is_told(check: Check) -> None:
         assert scan_of(report, table).files_read == files
 
 
-def test_86_the_files_are_not_opened(spark: SparkSession, star: Path) -> None:
+def test_the_files_are_not_opened(spark: SparkSession, star: Path) -> None:
     """What the report calls unread is unread by Spark's own count of files."""
     ran = compare(spark, lambda: spark.sql(LEFT_DEEP))
     assert files_opened(ran.frame) == [scan_of(ran.report, "lineitem").files_read]
@@ -63,14 +63,14 @@ def test_86_the_files_are_not_opened(spark: SparkSession, star: Path) -> None:
 
 @pytest.mark.parametrize("threshold", ["10MB", "100", "-1"])
 @pytest.mark.parametrize("adaptive", ["true", "false"])
-def test_86_every_way_to_join(spark: SparkSession, star: Path, threshold: str, adaptive: str) -> None:
+def test_every_way_to_join(spark: SparkSession, star: Path, threshold: str, adaptive: str) -> None:
     """Broadcast, partly broadcast and shuffled: the chain holds, nothing waits for itself, and rows agree."""
     with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold, spark_sql_adaptive_enabled=adaptive):
         report = same_rows(spark, lambda: spark.sql(LEFT_DEEP))
     assert_narrowed(report, "lineitem", "l_supplier")
 
 
-def test_86_partitioned_and_bucketed_tables_in_a_chain(spark: SparkSession, star: Path) -> None:
+def test_partitioned_and_bucketed_tables_in_a_chain(spark: SparkSession, star: Path) -> None:
     """A partitioned fact and a bucketed middle: the chain reaches the partitions."""
     spark.table("lineitem").write.partitionBy("l_supplier").saveAsTable("line_parts")
     spark.table("supplier").write.bucketBy(4, "s_id").sortBy("s_id").saveAsTable("supplier_buckets")
@@ -84,7 +84,7 @@ def test_86_partitioned_and_bucketed_tables_in_a_chain(spark: SparkSession, star
         spark.sql("drop table supplier_buckets")
 
 
-def test_86_a_circle_of_joins_ends(check: Check) -> None:
+def test_a_circle_of_joins_ends(check: Check) -> None:
     """Joins that could feed each other in a circle are put in an order; nothing waits for ever."""
     report = check(
         "select a.k, b.l_line, c.s_id from fact a join lineitem b on a.k = b.l_line join supplier c on "
@@ -94,7 +94,7 @@ def test_86_a_circle_of_joins_ends(check: Check) -> None:
     assert [f for f in report.filters if f.state == "applied"]
 
 
-def test_86_two_chains_meet_in_one_scan(check: Check) -> None:
+def test_two_chains_meet_in_one_scan(check: Check) -> None:
     """A snowflake with two branches: both narrow the scan they meet in."""
     report = check(
         LEFT_DEEP.replace(
@@ -105,7 +105,7 @@ def test_86_two_chains_meet_in_one_scan(check: Check) -> None:
     assert len(scan.filters) == 2
 
 
-def test_86_a_chain_through_an_aggregate_and_a_union(check: Check) -> None:
+def test_a_chain_through_an_aggregate_and_a_union(check: Check) -> None:
     """The links may pass through groupings and unions."""
     report = check(
         "select t.l_supplier, t.q from (select l_supplier, sum(l_qty) q from (select * from lineitem "
@@ -115,13 +115,13 @@ def test_86_a_chain_through_an_aggregate_and_a_union(check: Check) -> None:
     assert all(scan.files_read < scan.files_total for scan in report.scans if scan.table.endswith("lineitem"))
 
 
-def test_86_an_empty_link_empties_the_chain(check: Check) -> None:
+def test_an_empty_link_empties_the_chain(check: Check) -> None:
     """No region of that name: nothing of the largest table is read."""
     report = check(LEFT_DEEP.replace("'r2'", "'nowhere'"), may_be_empty=True)
     assert assert_narrowed(report, "lineitem").files_read == 0
 
 
-def test_86_a_chain_of_outer_joins(check: Check) -> None:
+def test_a_chain_of_outer_joins(check: Check) -> None:
     """LEFT OUTER all the way: each right side is narrowed by the left, the first table is read whole."""
     report = check(
         "select r_name, n_name, s_name, l_line from (select * from region where r_id = 2) r left join "

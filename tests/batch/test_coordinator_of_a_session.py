@@ -155,7 +155,7 @@ def test_how_long_an_executor_waits_for_news(
     monkeypatch.setattr(Polls, "next", noted)
     with held_back(monkeypatch), enabled(spark, refresh_max_wait=setting, **LATE) as gate:
         spark.sql(QUERY)._jdf.queryExecution().optimizedPlan()
-        query = gate._queries[-1].late._query  # type: ignore[union-attr]
+        query = gate._queries[-1].late._query
         source = query._context.late().source()
         query._classes.call("late.LatePoller", "ensure", source, source.state())
         assert asked.wait(60.0)

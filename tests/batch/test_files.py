@@ -469,12 +469,13 @@ def test_files_by_spark_itself(spark: SparkSession, star: Path, tmp_path: Path) 
 
 def test_all_data_pages_and_dictionaries(spark: SparkSession, tmp_path: Path) -> None:
     """Row groups found by offset are right with and without dictionaries, bloom filters and page indexes."""
-    for name, options in {
+    kinds: dict[str, dict[str, Any]] = {
         "plain": {"use_dictionary": False},
         "index": {"write_page_index": True},
         "v2": {"data_page_version": "2.0"},
         "large": {"data_page_size": 64},
-    }.items():
+    }
+    for name, options in kinds.items():
         numbered(tmp_path / name, groups=5, **options)
         report = same_rows(spark, lambda n=name: joined(spark, spark.read.parquet(str(tmp_path / n)), "x", "5", "26"))
         assert assert_narrowed(report, name, "x").row_groups_read == 2

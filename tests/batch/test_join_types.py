@@ -30,7 +30,7 @@ def test_inner_join_written_either_way_round(check: Check) -> None:
     assert_narrowed(check(f"select * from {FEW} d join fact on d.id = fact.k"), "fact", "k")
 
 
-def test_55_left_outer_join_filters_its_right_side_only(check: Check) -> None:
+def test_left_outer_join_filters_its_right_side_only(check: Check) -> None:
     """LEFT OUTER: rows of the left side all stay; the right side is narrowed to the keys of the left."""
     report = check(f"select * from {FEW} d left join fact on d.id = fact.k")
     assert_narrowed(report, "fact", "k")
@@ -38,14 +38,14 @@ def test_55_left_outer_join_filters_its_right_side_only(check: Check) -> None:
     assert_whole(report, "fact")
 
 
-def test_55_full_outer_join_filters_neither_side(check: Check) -> None:
+def test_full_outer_join_filters_neither_side(check: Check) -> None:
     """FULL OUTER: unmatched rows of both sides stay, and the report says so."""
     report = check(f"select * from fact full join {FEW} d on fact.k = d.id")
     assert_unfiltered(report, "full outer join: it keeps unmatched rows, so neither side can be filtered")
     assert_whole(report, "fact")
 
 
-def test_56_right_outer_join_filters_its_left_side_only(check: Check) -> None:
+def test_right_outer_join_filters_its_left_side_only(check: Check) -> None:
     """RIGHT OUTER: the left side is narrowed, rows of the right side all stay."""
     report = check(f"select * from fact right join {FEW} d on fact.k = d.id")
     assert_narrowed(report, "fact", "k")
@@ -53,20 +53,20 @@ def test_56_right_outer_join_filters_its_left_side_only(check: Check) -> None:
     assert_whole(report, "fact")
 
 
-def test_56_right_outer_join_on_a_computed_left_key(check: Check) -> None:
+def test_right_outer_join_on_a_computed_left_key(check: Check) -> None:
     """RIGHT OUTER over an expression of the left key: statistics say nothing of it, so nothing is filtered."""
     report = check(f"select * from fact right join {FEW} d on fact.k + 1 = d.id")
     assert_unfiltered(report, "column is computed")
 
 
-def test_56_right_outer_join_on_an_inequality(check: Check) -> None:
+def test_right_outer_join_on_an_inequality(check: Check) -> None:
     """RIGHT OUTER with an inequality: the left side is cut at the smallest key of the right."""
     report = check("select * from fact right join (select * from dim where id = 665) d on fact.k > d.id")
     scan = assert_narrowed(report, "fact", "k")
     assert scan.files_read == 2
 
 
-def test_57_cross_join_without_condition_has_no_filter(check: Check) -> None:
+def test_cross_join_without_condition_has_no_filter(check: Check) -> None:
     """A cross join with nothing to compare keeps everything, and says why."""
     report = check("select fact.k, d.id from fact cross join (select * from dim where grp = 3) d")
     assert_unfiltered(report, "the join has no condition")
@@ -85,13 +85,13 @@ def test_57_cross_join_without_condition_has_no_filter(check: Check) -> None:
         ("fact.k > d.low and fact.k < d.high", 4),
     ],
 )
-def test_57_cross_join_with_an_inequality(check: Check, condition: str, files: int) -> None:
+def test_cross_join_with_an_inequality(check: Check, condition: str, files: int) -> None:
     """Each comparison with a one-row side, either way round, cuts the larger side at that value."""
     report = check(f"select fact.k, low, high from fact join (values (200, 599)) d(low, high) on {condition}")
     assert assert_narrowed(report, "fact", "k").files_read == files
 
 
-def test_57_inequality_joins_reach_as_far_as_the_furthest_row(check: Check) -> None:
+def test_inequality_joins_reach_as_far_as_the_furthest_row(check: Check) -> None:
     """Against several rows, `<` reaches up to the largest and `>` down to the smallest."""
     report = check("select fact.k, d.id from fact join (select * from dim where id in (7, 70, 133)) d on fact.k < d.id")
     assert assert_narrowed(report, "fact", "k").files_read == 2
@@ -99,7 +99,7 @@ def test_57_inequality_joins_reach_as_far_as_the_furthest_row(check: Check) -> N
     assert assert_narrowed(report, "fact", "k").files_read == 1
 
 
-def test_69_semi_join_filters_its_left_side(check: Check) -> None:
+def test_semi_join_filters_its_left_side(check: Check) -> None:
     """LEFT SEMI, written as IN and as EXISTS: the left side is narrowed to the keys of the right."""
     for query in (
         "select * from fact where k in (select id from dim where grp = 3)",
@@ -109,26 +109,26 @@ def test_69_semi_join_filters_its_left_side(check: Check) -> None:
         assert_narrowed(check(query), "fact", "k")
 
 
-def test_69_semi_join_filters_its_right_side_too(check: Check) -> None:
+def test_semi_join_filters_its_right_side_too(check: Check) -> None:
     """LEFT SEMI the other way: rows of the right side that match no left key are never asked for."""
     report = check(f"select * from {FEW} d left semi join fact on fact.k = d.id")
     assert_narrowed(report, "fact", "k")
 
 
-def test_69_semi_join_that_keeps_everything_narrows_nothing(check: Check) -> None:
+def test_semi_join_that_keeps_everything_narrows_nothing(check: Check) -> None:
     """A semi join whose right side holds every key would remove nothing, and says so."""
     report = check("select * from fact where k in (select spread from fact)")
     assert not [f for f in report.filters if f.state == "applied"]
     assert_reason(report, "would skip nothing")
 
 
-def test_69_semi_join_beside_a_static_filter(check: Check) -> None:
+def test_semi_join_beside_a_static_filter(check: Check) -> None:
     """A filter on the scan itself and a semi-join filter both hold."""
     report = check("select * from fact where s < 'k0400' and k in (select id from dim where grp = 3)")
     assert_narrowed(report, "fact", "k")
 
 
-def test_69_several_semi_joins_on_one_scan(check: Check) -> None:
+def test_several_semi_joins_on_one_scan(check: Check) -> None:
     """Two semi joins on one scan narrow it together."""
     report = check(
         "select * from fact where k in (select id from dim where grp = 3) and big in (select big from "
@@ -139,7 +139,7 @@ def test_69_several_semi_joins_on_one_scan(check: Check) -> None:
     assert scan.files_read == 3
 
 
-def test_69_existence_join_has_no_filter(check: Check) -> None:
+def test_existence_join_has_no_filter(check: Check) -> None:
     """IN under OR becomes an existence join, which puts out every left row: it filters nothing, and says why."""
     report = check("select * from fact where k in (select id from dim where grp = 3) or num > 190")
     assert_unfiltered(report, "existence")
@@ -178,7 +178,7 @@ def test_not_in_with_nulls_on_the_outer_side(check: Check) -> None:
     check(f"select id from {outer} where id not in (select k from fact where k > 5000)")
 
 
-def test_70_conditions_on_one_side_in_an_outer_join(check: Check) -> None:
+def test_conditions_on_one_side_in_an_outer_join(check: Check) -> None:
     """A condition on one side inside ON moves rows to 'unmatched', never out of the preserved side."""
     report = check(f"select * from {FEW} d left join fact on d.id = fact.k and fact.spread > 300")
     assert_narrowed(report, "fact", "k")
@@ -188,14 +188,14 @@ def test_70_conditions_on_one_side_in_an_outer_join(check: Check) -> None:
     assert_narrowed(report, "fact", "k")
 
 
-def test_68_condition_that_only_the_join_can_test(check: Check) -> None:
+def test_condition_that_only_the_join_can_test(check: Check) -> None:
     """A condition over both sides that is no comparison of columns stays in the join and feeds nothing."""
     report = check(f"select * from fact join {FEW} d on fact.k = d.id and fact.spread + d.grp > 300")
     assert len(report.filters) == 2
     assert_narrowed(report, "fact", "k")
 
 
-def test_75_a_join_on_a_function_of_both_sides_has_no_filter(check: Check) -> None:
+def test_a_join_on_a_function_of_both_sides_has_no_filter(check: Check) -> None:
     """Spark has no spatial join; its like is a predicate over both sides at once, which feeds no filter."""
     report = check(f"select fact.k, d.id from fact join {FEW} d on abs(fact.k - d.id) < 2")
     assert_unfiltered(report, "not a plain comparison between its two sides")

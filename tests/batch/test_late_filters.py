@@ -94,7 +94,7 @@ def test_a_filter_that_comes_between_two_tasks(
             rdd = spark.sql(query).rdd
             first = context.runJob(rdd, list, [0])
             release.set()
-            gate._queries[-1].late.join(60.0)  # type: ignore[union-attr]
+            gate._queries[-1].late.join(60.0)
             others = context.runJob(rdd, list, range(1, rdd.getNumPartitions()))
             report = gate.report()
     assert_same(expected, rows_of_all([*first, *others]))
@@ -199,7 +199,7 @@ def test_a_build_that_fails_is_given_up(spark: SparkSession, star: Path, monkeyp
     monkeypatch.setattr(LateFilters, "_take_in", broken)
     with enabled(spark, max_wait="0s", non_blocking=True) as gate:
         assert_same(expected, rows_of(spark.sql(QUERY)))
-        gate._queries[-1].late.join(60.0)  # type: ignore[union-attr]
+        gate._queries[-1].late.join(60.0)
         assert_same(expected, rows_of(spark.sql(QUERY)))
 
 
@@ -307,7 +307,7 @@ def test_disable_stops_the_coordinator(spark: SparkSession, star: Path, come_fir
 
 @pytest.mark.parametrize("key", ["id", "big"])
 def test_keys_of_another_width(spark: SparkSession, star: Path, come_first: None, key: str) -> None:
-    """C42: a filter is brought to the type of the column that it goes to, int or bigint."""
+    """A filter is brought to the type of the column that it goes to, int or bigint (C42)."""
     query = QUERY.replace("d.id", f"d.{key}")
     report = same_rows(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True)
     told = late_filter(report, "k").late
@@ -317,7 +317,7 @@ def test_keys_of_another_width(spark: SparkSession, star: Path, come_first: None
 
 @pytest.mark.parametrize("wait", ["0s", "1h"])
 def test_the_order_of_joins_is_not_changed(spark: SparkSession, star: Path, come_first: None, wait: str) -> None:
-    """G111: whether filters wait or come late, Spark joins the same tables in the same order.
+    """Whether filters wait or come late, Spark joins the same tables in the same order (G111).
 
     Joins whose rows are known when the query is planned are no longer in the plan; they are the innermost.
     """
@@ -367,7 +367,7 @@ def test_a_plan_that_never_runs_is_forgotten(spark: SparkSession, star: Path, co
         del frame
         for _ in range(50):
             gc.collect()
-            spark._jvm.System.gc()  # type: ignore[union-attr]
+            spark._jvm.System.gc()
             gate._end_queries()
             if registry.find(query) is None:
                 break

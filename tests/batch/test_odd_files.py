@@ -31,7 +31,7 @@ def test_numbers_wider_than_their_column(
     """Spark cuts off what does not fit, so the statistics of the file are of other numbers."""
     low = 300 if narrow == "tinyint" else 65536 + 44
     wide = {"k": pa.array(range(low, low + 5), pa.int32()), "v": pa.array(range(5), pa.int64())}
-    put(tmp_path / "wide" / "a.parquet", wide)  # type: ignore[arg-type]
+    put(tmp_path / "wide" / "a.parquet", wide)
     spark.range(44, 46).selectExpr(f"cast(id as {narrow}) k", "id s").coalesce(1).write.parquet(str(tmp_path / "few"))
 
     def query() -> DataFrame:

@@ -33,7 +33,7 @@ def test_through_renames_filters_and_sorts(check: Check) -> None:
     assert_narrowed(report, "fact", "k")
 
 
-def test_63_an_order_on_the_key(check: Check) -> None:
+def test_an_order_on_the_key(check: Check) -> None:
     """ORDER BY on the join key, below or above the join, changes nothing."""
     report = check(f"select k, num from fact join {FEW} d on fact.k = d.id order by k")
     assert_narrowed(report, "fact", "k")
@@ -49,7 +49,7 @@ def test_an_aggregate_is_filtered_on_its_keys(check: Check) -> None:
     assert_narrowed(report, "fact", "k")
 
 
-def test_73_an_aggregate_is_not_filtered_on_its_results(check: Check) -> None:
+def test_an_aggregate_is_not_filtered_on_its_results(check: Check) -> None:
     """The result of an aggregate depends on all rows of its group: a filter on it stays above."""
     report = check(f"select f.m from (select spread % 5 g, max(k) m from fact group by 1) f join {FEW} d on f.m > d.id")
     assert_unfiltered(report, "column is computed: max(")
@@ -199,7 +199,7 @@ def test_a_limit_above_an_outer_join(check: Check) -> None:
     assert report.failures == []
 
 
-def test_66_a_filter_goes_down_the_probe_side_of_a_join_below(check: Check) -> None:
+def test_a_filter_goes_down_the_probe_side_of_a_join_below(check: Check) -> None:
     """A join between: the filter reaches the scan on the side its column comes from."""
     report = check(
         "select f.k, f.n_name from (select k, n_name from fact join nation on fact.spread % 25 = n_id) "
@@ -208,7 +208,7 @@ def test_66_a_filter_goes_down_the_probe_side_of_a_join_below(check: Check) -> N
     assert_narrowed(report, "fact", "k")
 
 
-def test_66_a_filter_reaches_both_sides_of_an_equality_below(check: Check) -> None:
+def test_a_filter_reaches_both_sides_of_an_equality_below(check: Check) -> None:
     """A join below that makes two columns equal lets the filter down both of its sides."""
     below = "(select fact.k, l.l_qty from fact join lineitem l on fact.k = l.l_line)"
     report = check(f"select f.k from {below} f join {FEW} d on f.k = d.id")
@@ -217,7 +217,7 @@ def test_66_a_filter_reaches_both_sides_of_an_equality_below(check: Check) -> No
 
 
 @pytest.mark.parametrize("kind", ["left", "right", "full"])
-def test_66_outer_joins_below(check: Check, kind: str) -> None:
+def test_outer_joins_below(check: Check, kind: str) -> None:
     """Above an outer join only columns of its preserved side may be filtered below it; rows agree for each kind."""
     inner = (
         f"(select fact.k, l.l_line from fact {kind} join (select * from lineitem where l_line < 500) l "
@@ -228,7 +228,7 @@ def test_66_outer_joins_below(check: Check, kind: str) -> None:
     check(f"select f.* from {inner} f join {FEW} d on f.k = d.id")
 
 
-def test_66_semi_and_anti_joins_below(check: Check) -> None:
+def test_semi_and_anti_joins_below(check: Check) -> None:
     """Semi and anti joins below only drop rows of their left side: a filter on it may drop them first."""
     report = check(
         "select f.k from (select * from fact where k not in (select l_line from lineitem where l_qty = 3)) f "
@@ -242,7 +242,7 @@ def test_66_semi_and_anti_joins_below(check: Check) -> None:
     assert_narrowed(report, "fact", "k")
 
 
-def test_64_uncorrelated_scalar_subqueries(spark: SparkSession, star: Path) -> None:
+def test_uncorrelated_scalar_subqueries(spark: SparkSession, star: Path) -> None:
     """A scalar subquery in the build side is part of the build; one with a join of its own has its own filters."""
     query = (
         "select k from fact join (select id from dim where grp = (select max(r_id) - 1 from region)) d on fact.k = d.id"
@@ -253,7 +253,7 @@ def test_64_uncorrelated_scalar_subqueries(spark: SparkSession, star: Path) -> N
     assert any(scan.filters for report in ran.reports for scan in report.scans)
 
 
-def test_64_a_scalar_subquery_on_the_probe_side(check: Check) -> None:
+def test_a_scalar_subquery_on_the_probe_side(check: Check) -> None:
     """A scalar subquery that filters the probe side stays where it is."""
     report = check(
         f"select k from fact join {FEW} d on fact.k = d.id where fact.spread > (select avg(l_qty) from lineitem)"
@@ -270,13 +270,13 @@ def test_in_and_exists_subqueries_nested(check: Check) -> None:
     assert_narrowed(report, "lineitem", "l_supplier")
 
 
-def test_72_a_probe_side_without_files_has_no_filter(check: Check) -> None:
+def test_a_probe_side_without_files_has_no_filter(check: Check) -> None:
     """Nothing to narrow on either side: the filters are dropped with the reason."""
     report = check("select * from (values (1), (2)) a(x) join (select id from range(10)) b on a.x = b.id")
     assert_unfiltered(report, "")
 
 
-def test_72_no_filter_goes_to_its_own_build_side(check: Check) -> None:
+def test_no_filter_goes_to_its_own_build_side(check: Check) -> None:
     """The side that was built is not narrowed by what it gave."""
     report = check(f"select * from fact join {FEW} d on fact.k = d.id")
     assert scan_of(report, "dim").filters == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,7 +14,7 @@ from tests.batch.differential import compare, filter_on, scan_of, settings
 SPREAD = "select fact.k, spread, grp from fact join (select * from dim where grp < 9) d on fact.spread = d.id"
 
 
-def compared(spark: SparkSession, query: str, *, threshold: str = "100", **options: object) -> tuple[QueryReport, str]:
+def compared(spark: SparkSession, query: str, *, threshold: str = "100", **options: Any) -> tuple[QueryReport, str]:
     """Run a query off and on, where nothing but the smallest is broadcast; return the report and the plan."""
     with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold):
         found = compare(spark, lambda: spark.sql(query), **options)

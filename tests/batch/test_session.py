@@ -59,7 +59,7 @@ def set_rules(spark: SparkSession, rules: list[Any]) -> None:
 
 def test_enable_and_disable(spark: SparkSession, star: Path) -> None:
     """Queries are narrowed after enable and whole again after disable."""
-    opened = []
+    opened: list[Any] = []
     headgate.enable(spark, strategy="always")
     for turn in ("on", "off", "on"):
         if turn == "off":
@@ -349,7 +349,7 @@ def test_explain_without_filters(spark: SparkSession, star: Path, capsys: pytest
 # --- the report -----------------------------------------------------------------------------------------------------
 
 
-def test_87_the_shape_of_the_report(check: Check) -> None:
+def test_the_shape_of_the_report(check: Check) -> None:
     """The report has each field that the documentation names, as plain data too."""
     report = check(QUERY)
     assert isinstance(report, QueryReport)
@@ -365,7 +365,7 @@ def test_87_the_shape_of_the_report(check: Check) -> None:
     assert {one["state"] for one in told["filters"]} <= {"applied", "collected", "dropped"}
 
 
-def test_87_every_part_has_a_filter_or_a_reason(check: Check) -> None:
+def test_every_part_has_a_filter_or_a_reason(check: Check) -> None:
     """Applied filters say where, all others say why not; the same for joins and scans."""
     report = check(
         f"select fact.k from fact join {FEW} d on fact.k = d.id join supplier s on fact.spread = s.s_id",

@@ -101,7 +101,7 @@ def evictor(spark: SparkSession) -> Callable[[], None]:
     """Return what removes the blocks of every cache from memory, as a lack of memory does; the caches stay, and are computed again."""
 
     def evict() -> None:
-        persisted = spark.sparkContext._jsc.getPersistentRDDs()  # type: ignore[union-attr]
+        persisted = spark.sparkContext._jsc.getPersistentRDDs()
         for rdd in persisted.values():
             rdd.unpersist(True)
 

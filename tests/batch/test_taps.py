@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,7 +14,7 @@ from tests.batch.test_late_filters import QUERY, late_filter
 NO_BROADCAST = {"spark_sql_autoBroadcastJoinThreshold": "100"}
 
 
-def tapped(spark: SparkSession, query: str, **options: object) -> Comparison:
+def tapped(spark: SparkSession, query: str, **options: Any) -> Comparison:
     with settings(spark, **NO_BROADCAST):
         return compare(spark, lambda: spark.sql(query), max_wait="0s", non_blocking=True, **options)
 

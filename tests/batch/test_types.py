@@ -27,14 +27,14 @@ FEW = "(select k as key, * from fact where k in (3, 310, 311, 790))"
 
 
 @pytest.mark.parametrize("column", CLUSTERED)
-def test_88_keys_of_every_type(check: Check, column: str) -> None:
+def test_keys_of_every_type(check: Check, column: str) -> None:
     """A set of keys of each type narrows the scan to the four row groups' files that hold them."""
     report = check(f"select f.k, d.key from fact f join {FEW} d on f.{column} = d.{column}")
     scans = [scan for scan in report.scans if scan.filters]
     assert [(scan.files_read, scan.row_groups_read) for scan in scans] == [(3, 3)]
 
 
-def test_88_keys_of_every_type_behind_a_shuffle(spark: SparkSession, star: Path) -> None:
+def test_keys_of_every_type_behind_a_shuffle(spark: SparkSession, star: Path) -> None:
     """Where rows are shuffled between scan and join, each row is tested too, whatever the type of the key."""
     keys, equal = ", ".join(CLUSTERED), " and ".join(f"f.{c} = d.{c}" for c in CLUSTERED)
     query = (
@@ -47,7 +47,7 @@ def test_88_keys_of_every_type_behind_a_shuffle(spark: SparkSession, star: Path)
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
-def test_17_too_many_values_become_a_wider_kind(check: Check, most: int) -> None:
+def test_too_many_values_become_a_wider_kind(check: Check, most: int) -> None:
     """Beyond maxDistinctValues a set of any type becomes a bitmap, a bloom or a range; the rows stay the same."""
     equal = " and ".join(f"f.{c} = d.{c}" for c in CLUSTERED)
     report = check(f"select f.k, d.key from fact f join {FEW} d on {equal}", max_distinct_values=most)
@@ -62,7 +62,7 @@ def test_17_too_many_values_become_a_wider_kind(check: Check, most: int) -> None
 
 @pytest.mark.parametrize("most", [0, 1, 3])
 @pytest.mark.parametrize("column", ["price", "s", "ts", "num"])
-def test_12_a_range_of_keys_narrows_too(check: Check, column: str, most: int) -> None:
+def test_a_range_of_keys_narrows_too(check: Check, column: str, most: int) -> None:
     """A filter that holds only the smallest and the largest key still cuts off what lies outside."""
     near = "(select k as key, * from fact where k between 310 and 420 and k % 10 = 5)"
     report = check(f"select f.k, d.key from fact f join {near} d on f.{column} = d.{column}", max_distinct_values=most)
@@ -70,7 +70,7 @@ def test_12_a_range_of_keys_narrows_too(check: Check, column: str, most: int) ->
 
 
 @pytest.mark.parametrize("op", ["<", ">="])
-def test_84_inequalities_of_every_type(check: Check, op: str) -> None:
+def test_inequalities_of_every_type(check: Check, op: str) -> None:
     """Inequalities cut the scan for each type that has an order."""
     both = " and ".join(f"f.{c} {op} d.{c}" for c in CLUSTERED)
     report = check(f"select f.k, d.key from fact f join (select k as key, * from fact where k = 310) d on {both}")
@@ -81,7 +81,7 @@ def test_84_inequalities_of_every_type(check: Check, op: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["real", "num"])
-def test_84_nan_is_above_every_float(check: Check, column: str) -> None:
+def test_nan_is_above_every_float(check: Check, column: str) -> None:
     """`float > x` also holds for NaN, which statistics leave out: any file may hold one, so none is skipped."""
     report = check(
         f"select f.k, d.key from fact f join (select k as key, * from fact where k = 310) d on f.{column} > d.{column}"
@@ -95,26 +95,26 @@ def test_boolean_keys(check: Check) -> None:
     assert assert_narrowed(report, "fact", "late").files_read == 4
 
 
-def test_61_int_probe_and_bigint_build(check: Check) -> None:
+def test_int_probe_and_bigint_build(check: Check) -> None:
     """int = bigint compares as bigint: keys that int cannot hold are dropped, the others filter."""
     build = "(values (210L), (9999999999L), (-9999999999L)) d(id)"
     report = check(f"select k from fact join {build} on fact.k = d.id")
     assert assert_narrowed(report, "fact", "k").files_read == 1
 
 
-def test_61_bigint_probe_and_int_build(check: Check) -> None:
+def test_bigint_probe_and_int_build(check: Check) -> None:
     """bigint = int: int keys are bigint keys."""
     report = check("select k from fact join (select id from dim where grp = 3) d on fact.big = d.id")
     assert_narrowed(report, "fact", "big")
 
 
-def test_61_smallint_probe_and_bigint_build(check: Check) -> None:
+def test_smallint_probe_and_bigint_build(check: Check) -> None:
     """smallint = bigint: two steps of widening are one."""
     report = check("select k from fact join (values (210L), (70000L)) d(id) on fact.small = d.id")
     assert assert_narrowed(report, "fact", "small").files_read == 1
 
 
-def test_80_exactly_the_matching_rows_leave_a_scan_below_a_shuffle(spark: SparkSession, star: Path) -> None:
+def test_exactly_the_matching_rows_leave_a_scan_below_a_shuffle(spark: SparkSession, star: Path) -> None:
     """int probe, bigint build, a shuffle in between: the scan puts out the matching rows and no others."""
     query = (
         "select f.big, c from (select big, count(*) c from fact group by big) f "
@@ -125,7 +125,7 @@ def test_80_exactly_the_matching_rows_leave_a_scan_below_a_shuffle(spark: SparkS
     assert filter_on(ran.report, "big").values == 5
 
 
-def test_80_decimals_of_two_scales(spark: SparkSession, tmp_path: Path) -> None:
+def test_decimals_of_two_scales(spark: SparkSession, tmp_path: Path) -> None:
     """decimal(7,2) joined to decimal(10,4): keys with more digits than the probe can hold match nothing."""
     write_table(tmp_path / "p", pa.table({"a": pa.array(range(800), pa.decimal128(7, 2))}), files=8, groups=2)
     build = (
@@ -139,7 +139,7 @@ def test_80_decimals_of_two_scales(spark: SparkSession, tmp_path: Path) -> None:
     assert assert_narrowed(report, "p", "a").files_read == 1
 
 
-def test_80_decimal_build_of_the_narrower_scale(spark: SparkSession, tmp_path: Path) -> None:
+def test_decimal_build_of_the_narrower_scale(spark: SparkSession, tmp_path: Path) -> None:
     """decimal(10,4) probe, decimal(7,2) build: the build values are widened."""
     values = pa.array(range(800), pa.int64()).cast(pa.decimal128(38, 0)).cast(pa.decimal128(10, 4))
     write_table(tmp_path / "p", pa.table({"a": values}), files=8, groups=2)
@@ -153,21 +153,21 @@ def test_80_decimal_build_of_the_narrower_scale(spark: SparkSession, tmp_path: P
     assert assert_narrowed(report, "p", "a").files_read == 1
 
 
-def test_80_int_joined_to_decimal(check: Check) -> None:
+def test_int_joined_to_decimal(check: Check) -> None:
     """int = decimal(12,2): whole keys filter, and keys with cents match nothing."""
     build = "(values (cast(210 as decimal(12,2))), (cast(410.5 as decimal(12,2)))) d(id)"
     report = check(f"select k from fact join {build} on fact.k = d.id")
     assert assert_narrowed(report, "fact", "k").files_read == 1
 
 
-def test_80_int_joined_to_double(check: Check) -> None:
+def test_int_joined_to_double(check: Check) -> None:
     """int = double loses nothing: fractions, infinities and NaN match no int."""
     build = "(values (210D), (410.5D), (double('NaN')), (double('Infinity'))) d(id)"
     report = check(f"select k from fact join {build} on fact.k = d.id")
     assert_narrowed(report, "fact", "k")
 
 
-def test_80_float_joined_to_double(check: Check) -> None:
+def test_float_joined_to_double(check: Check) -> None:
     """float = double compares as double: 0.1 as a double is no float."""
     build = "(values (52.5D), (0.1D)) d(id)"
     report = check(f"select k from fact join {build} on fact.real = d.id")
@@ -221,7 +221,7 @@ def test_timestamp_with_and_without_zone(spark: SparkSession, check: Check) -> N
         assert_narrowed(check(f"select k from fact join {build} on fact.ntz = d.n"), "fact", "ntz")
 
 
-def test_74_lossy_casts_have_no_filter(check: Check) -> None:
+def test_lossy_casts_have_no_filter(check: Check) -> None:
     """A cast that maps several values to one stops the filter, on the probe side and on the build side."""
     report = check("select k from fact join (values (52)) d(id) on cast(fact.num as int) = d.id")
     assert_unfiltered(report, "column is cast from double to int")
@@ -229,7 +229,7 @@ def test_74_lossy_casts_have_no_filter(check: Check) -> None:
     assert_unfiltered(report, "cast from double to int")
 
 
-def test_74_a_lossy_cast_hidden_inside_a_widening_one(check: Check) -> None:
+def test_a_lossy_cast_hidden_inside_a_widening_one(check: Check) -> None:
     """bigint -> int -> bigint looks like no cast at all from outside; the step in the middle loses."""
     query = "select big, id from fact join (values (7L)) d(id) on cast(cast(fact.num as int) as double) = d.id"
     assert_unfiltered(check(query), "cast from double to int")
@@ -240,7 +240,7 @@ def test_74_a_lossy_cast_hidden_inside_a_widening_one(check: Check) -> None:
     assert_unfiltered(check(query), "cast from double to int")
 
 
-def test_61_a_cast_under_a_name(check: Check) -> None:
+def test_a_cast_under_a_name(check: Check) -> None:
     """A widening cast that a subquery gives a name is seen through."""
     report = check(
         "select x from (select cast(k as bigint) x from fact) f join (values (210L), (9999999999L)) d(id) on f.x = d.id"
@@ -248,7 +248,7 @@ def test_61_a_cast_under_a_name(check: Check) -> None:
     assert assert_narrowed(report, "fact", "k").files_read == 1
 
 
-def test_61_a_chain_of_widening_casts(check: Check) -> None:
+def test_a_chain_of_widening_casts(check: Check) -> None:
     """smallint -> int -> bigint -> decimal: every step keeps every value."""
     query = (
         "select small from fact join (values (cast(210 as decimal(20,0)))) d(id) on "
@@ -257,7 +257,7 @@ def test_61_a_chain_of_widening_casts(check: Check) -> None:
     assert assert_narrowed(check(query), "fact", "small").files_read == 1
 
 
-def test_74_varchar_and_char_columns(spark: SparkSession, tmp_path: Path) -> None:
+def test_varchar_and_char_columns(spark: SparkSession, tmp_path: Path) -> None:
     """CHAR is padded on reading, so what is compared is not what the file holds; VARCHAR is a plain string."""
     spark.sql(f"create table padded (c char(5), v varchar(5), i int) using parquet location '{tmp_path / 'padded'}'")
     try:

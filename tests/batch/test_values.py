@@ -57,7 +57,7 @@ def test_a_build_side_of_nulls_only(check: Check) -> None:
     assert not [scan for scan in report.scans if scan.files_read]
 
 
-def test_85_an_all_null_key_under_plain_equality(check: Check) -> None:
+def test_an_all_null_key_under_plain_equality(check: Check) -> None:
     """LEFT OUTER with an all-NULL key: no match, all rows of the left side, NULLs beside them."""
     report = check(
         "select d.*, fact.k from (select id, nullif(id, id) x from dim where grp = 3) d left join fact "
@@ -66,7 +66,7 @@ def test_85_an_all_null_key_under_plain_equality(check: Check) -> None:
     assert_narrowed(report, "fact")
 
 
-def test_77_an_empty_build_side_reads_nothing(check: Check) -> None:
+def test_an_empty_build_side_reads_nothing(check: Check) -> None:
     """A build side without rows leaves nothing of the probe side to read."""
     report = check("select * from fact join (select * from dim where id < 0) d on fact.k = d.id", may_be_empty=True)
     scan = assert_narrowed(report, "fact", "k")
@@ -74,7 +74,7 @@ def test_77_an_empty_build_side_reads_nothing(check: Check) -> None:
     assert filter_on(report, "k").kind == "none"
 
 
-def test_82_an_empty_build_side_of_outer_joins(check: Check) -> None:
+def test_an_empty_build_side_of_outer_joins(check: Check) -> None:
     """RIGHT OUTER with an empty right side reads nothing; LEFT OUTER with one keeps every left row."""
     empty = "(select * from dim where id < 0)"
     report = check(f"select * from fact right join {empty} d on fact.k = d.id", may_be_empty=True)
@@ -83,7 +83,7 @@ def test_82_an_empty_build_side_of_outer_joins(check: Check) -> None:
     check(f"select * from fact left anti join {empty} d on fact.k = d.id")
 
 
-def test_25_an_empty_build_side_of_many_tasks(spark: SparkSession, star: Path) -> None:
+def test_an_empty_build_side_of_many_tasks(spark: SparkSession, star: Path) -> None:
     """Many build tasks that all find nothing make an empty filter, and the query ends."""
     query = "select f.k from fact f join (select /*+ repartition(50) */ id from dim where id < 0) d on f.k = d.id"
     report = same_rows(spark, lambda: spark.sql(query), may_be_empty=True)
@@ -94,7 +94,7 @@ def test_25_an_empty_build_side_of_many_tasks(spark: SparkSession, star: Path) -
 @pytest.mark.parametrize("kind", ["float", "double"])
 def test_nan_joins_nan(spark: SparkSession, tmp_path: Path, kind: str, dictionary: bool) -> None:
     """Spark joins NaN to NaN, and Parquet statistics leave NaN out: no row with NaN is lost."""
-    files = [[1.0, 2.0], [NAN, 3.0], [NAN, NAN], [50.0, None]]
+    files: list[list[Any]] = [[1.0, 2.0], [NAN, 3.0], [NAN, NAN], [50.0, None]]
     write_files(tmp_path / "p", "x", FLOATS[kind], files, use_dictionary=dictionary)
     builds = ("('NaN')", "('NaN'), ('2')", "('50')", "('NaN'), ('-Infinity')")
     report = same_rows(spark, lambda: floats_joined(spark, tmp_path / "p", kind, ["="], builds))
@@ -104,7 +104,7 @@ def test_nan_joins_nan(spark: SparkSession, tmp_path: Path, kind: str, dictionar
 @pytest.mark.parametrize("op", ["<", "<=", ">", ">=", "<=>"])
 def test_nan_under_inequalities(spark: SparkSession, tmp_path: Path, op: str) -> None:
     """NaN is above every number: `> 5` and `>= NaN` hold for it, though statistics do not show it."""
-    files = [[1.0, 2.0], [NAN, 3.0], [NAN, NAN], [50.0, None], [INF, -INF]]
+    files: list[list[Any]] = [[1.0, 2.0], [NAN, 3.0], [NAN, NAN], [50.0, None], [INF, -INF]]
     write_files(tmp_path / "p", "x", pa.float64(), files)
     builds = ("('5')", "('NaN')", "('Infinity')", "('-Infinity')")
     same_rows(spark, lambda: floats_joined(spark, tmp_path / "p", "double", [op], builds))
@@ -131,7 +131,7 @@ def test_zeros_under_inequalities(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_floats_behind_a_shuffle(spark: SparkSession, tmp_path: Path) -> None:
     """NaN and both zeros pass the test of each row too, below a grouping that makes them one group."""
-    files = [[-0.0, 1.5], [NAN, 3.0], [0.0, -0.0], [50.0, None], [60.0], [70.0]]
+    files: list[list[Any]] = [[-0.0, 1.5], [NAN, 3.0], [0.0, -0.0], [50.0, None], [60.0], [70.0]]
     write_files(tmp_path / "p", "x", pa.float64(), files)
     grouped = "(select x, count(*) c from {p} group by x)"
     query = " union all ".join(

@@ -11,11 +11,14 @@ from typing import Any
 
 import pyspark
 
+ROOT = Path(__file__).resolve().parents[2]
 
-def run_script(script: Path, home: Path, *arguments: str, timeout: float = 270) -> dict[str, Any]:
+
+def run_script(module: str, home: Path, *arguments: str, timeout: float = 270) -> dict[str, Any]:
     """Return what the script found; its log stays in the folder, and is shown when it found nothing."""
     environment = {
         **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
@@ -24,7 +27,7 @@ def run_script(script: Path, home: Path, *arguments: str, timeout: float = 270) 
     }
     with (home / "log").open("w") as log:
         ran = subprocess.run(
-            [sys.executable, str(script), str(home), *arguments],
+            [sys.executable, "-m", module, str(home), *arguments],
             cwd=home,
             env=environment,
             stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Run in a process of its own against a cluster of two executors: `python cluster_script.py <what> <folder>`.
+"""Run in a process of its own against a cluster of two executors: `python -m tests.catalyst.cluster_script <folder>`.
 
 Prints one line of JSON with what it found.
 """
@@ -101,7 +101,7 @@ def killed(spark: SparkSession) -> dict[str, Any]:
     from pyspark.sql.functions import udf
 
     @udf("bigint")
-    def slow(value):  # type: ignore[no-untyped-def]  # hints would make it an Arrow function
+    def slow(value):  # hints would make it an Arrow function
         if value % 50 == 0:
             time.sleep(0.05)
         return value

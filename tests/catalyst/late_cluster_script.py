@@ -1,7 +1,7 @@
-"""Filters that arrive late, on two executors in processes of their own: `python late_cluster_script.py <folder>`.
+"""Filters that arrive late, on two executors in processes of their own.
 
-`--kills N` only kills executors, with N seeds in the middle of collection and N in the middle of the gated scan.
-Prints one line of JSON with what it found.
+`python -m tests.catalyst.late_cluster_script <folder>` runs all scenarios. `--kills N` only kills executors, with N
+seeds in the middle of collection and N in the middle of the gated scan. Prints one line of JSON with what it found.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from cluster_script import DEADLINE, executors, until
 from pyspark.sql import SparkSession
 
 import headgate
 from headgate.coordinator.polls import Polls
 from headgate.query.gates import LateFilter
 from headgate.query.late import LateFilters
+from tests.catalyst.cluster_script import DEADLINE, executors, until
 
 FILES, ROWS, GROUPS = 240, 4_000, 2  # so many files that a part of them is left after two seconds
 LAST_ROWS = 1_000  # the last file is the smallest, so Spark reads it last; it and one row group hold all keys of `dim`
@@ -117,7 +117,7 @@ class Held:
             assert self._go.wait(DEADLINE)
             original(filters, late, domain, complete=complete)
 
-        LateFilters._bring = bring  # type: ignore[method-assign]
+        LateFilters._bring = bring  # type: ignore[assignment,method-assign]
         try:
             yield self
         finally:
@@ -139,7 +139,7 @@ class OpenPolls:
             finally:
                 self._open[since] -= 1
 
-        Polls.next = watched  # type: ignore[method-assign]
+        Polls.next = watched  # type: ignore[assignment,method-assign]
 
     def from_version(self, least: int) -> int:
         """Return how many executors wait and have this version or a later one: each has one poll open at a time."""
@@ -288,7 +288,7 @@ def losing_the_coordinator(spark: SparkSession) -> dict[str, Any]:
     with Held().holding() as held:
         running = Running(spark, PLAIN)
         was_running = running.wait_for(lambda: tasks_done(spark) > 4)
-        gate._coordinator.close()  # type: ignore[union-attr]
+        gate._coordinator.close()
         held.release()
         running.join()
     found = told(spark, running, expected)

@@ -148,7 +148,7 @@ def test_the_jvm_accepts_every_compiled_class(spark: SparkSession) -> None:
 
     assert set(java_sources()) <= set(names)
     for name in names:
-        jvm.java.lang.Class.forName(f"headgate.{name.replace('/', '.')}", True, loader)  # type: ignore[union-attr]
+        jvm.java.lang.Class.forName(f"headgate.{name.replace('/', '.')}", True, loader)
 
 
 def test_the_sources_come_with_the_package() -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.catalyst.cluster_runs import run_script
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 
-SCRIPT = Path(__file__).with_name("cluster_script.py")
+SCRIPT = "tests.catalyst.cluster_script"
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from tests.batch.differential import enabled, files_opened, rows_of, settings
 QUERY = "select k, v, name from cat_fact join (select * from cat_dim where id < 60) d on k = id"
 
 
-def optimized(frame: DataFrame) -> Any:
+def optimized(frame: Any) -> Any:
     return frame._jdf.queryExecution().optimizedPlan()
 
 
@@ -38,7 +38,7 @@ def test_a_plan_that_carries_its_filters_is_left_alone(spark: SparkSession, pair
     with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold), enabled(spark) as gate:
         narrowed = optimized(spark.sql(QUERY))
         made = len(gate.reports)
-        datasets: Any = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
+        datasets: Any = spark._jvm.org.apache.spark.sql.classic.Dataset
         again = DataFrame(datasets.ofRows(spark._jsparkSession, narrowed), spark)
         assert rows_of(again) == expected
         assert 1 in files_opened(again)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.catalyst.cluster_runs import run_script
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("late cluster")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.cluster,
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.xdist_group("late cluster"),
+]
 
-SCRIPT = Path(__file__).with_name("late_cluster_script.py")
+SCRIPT = "tests.catalyst.late_cluster_script"
 # matches lie in the file that is read last, and in one row group of another file, which may be read before or after
 LAST_FILE, MATCHING_GROUP = 1_000, 2_000
 

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from tests.batch.differential import assert_narrowed, same_rows
+from tests.batch.differential import assert_narrowed, same_rows, settings
 
 
 @pytest.fixture
@@ -22,13 +22,9 @@ def elsewhere(spark: SparkSession, pair: Path) -> str:
 @pytest.mark.parametrize("threshold", ["10m", "-1"], ids=["broadcast", "shuffled"])
 def test_footers_are_read_through_spark(spark: SparkSession, elsewhere: str, threshold: str) -> None:
     """A join over another file system reads only the row groups that can match, with the same rows."""
-    before = spark.conf.get("spark.sql.autoBroadcastJoinThreshold")
-    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", threshold)
-    try:
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold):
         dim = spark.read.parquet(f"{elsewhere}/cat_dim").where("id between 110 and 120")
         report = same_rows(spark, lambda: spark.read.parquet(f"{elsewhere}/cat_fact").join(dim, sf.expr("k = id")))
-    finally:
-        spark.conf.set("spark.sql.autoBroadcastJoinThreshold", before)
     scan = assert_narrowed(report, "cat_fact", "k")
 
     assert (scan.files_read, scan.files_total) == (1, 4)

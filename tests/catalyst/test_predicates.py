@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from pyroaring import BitMap
@@ -51,7 +52,7 @@ def test_nothing_is_an_empty_list() -> None:
 @pytest.mark.parametrize("count", [10, 11, 400])
 def test_many_values_are_few_ranges_for_the_reader_and_a_list_for_rows(count: int) -> None:
     """Above ten values the reader gets at most four ranges that cover them; each row is tested exactly."""
-    values = [i * i for i in range(2, count + 2)]
+    values: list[Any] = [i * i for i in range(2, count + 2)]
     ranges, rows = range_predicate(7, Domain.of("int", values)), row_predicate(7, Domain.of("int", values))
 
     assert rows == Predicate(column=7, values=values)
@@ -62,7 +63,7 @@ def test_many_values_are_few_ranges_for_the_reader_and_a_list_for_rows(count: in
         held = ranges.ranges
         assert held is not None
         assert 1 <= len(held) <= 4
-        assert all(any(low <= value <= high for low, high in held) for value in values)  # type: ignore[operator]
+        assert all(any(low <= value <= high for low, high in held) for value in values)
         assert (held[0][0], held[-1][1]) == (values[0], values[-1])
 
 

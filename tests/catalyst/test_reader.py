@@ -86,7 +86,7 @@ def test_casts_and_computed_columns(read: Read) -> None:
     casts = [side for c in join.conjuncts for side in (c.left, c.right) if side is not None and side.cast is not None]
 
     inner, steps = next(c.unwrapped() for c in casts if c.unwrapped()[0].column is not None)
-    assert (join.right.find_column(inner.column or 0) or join).name == "id"  # type: ignore[union-attr]
+    assert (join.right.find_column(inner.column or 0) or join).name == "id"
     assert steps == ("bigint",)
     calculated = next(c.unwrapped()[0] for c in casts if c.unwrapped()[0].column is None)
     assert "grp" in calculated.sql
@@ -146,7 +146,7 @@ def test_aggregates(read: Read, columns: str, repeatable: bool) -> None:
     aggregate = one(read(f"select k, {columns} from cat_fact group by k"), nodes.Aggregate)
     (key,) = aggregate.keys
 
-    assert (aggregate.children[0].find_column(key.column or 0) or aggregate).name == "k"  # type: ignore[union-attr]
+    assert (aggregate.children[0].find_column(key.column or 0) or aggregate).name == "k"
     assert aggregate.repeatable is repeatable
     assert [number for number, _ in aggregate.columns] == [column.id for column in aggregate.output]
 
@@ -155,7 +155,7 @@ def test_windows(read: Read) -> None:
     """A window has its partition keys."""
     window = one(read("select k, rank() over (partition by v order by x) from cat_fact"), nodes.Window)
 
-    assert [window.children[0].find_column(key.column or 0).name for key in window.keys] == ["v"]  # type: ignore[union-attr]
+    assert [window.children[0].find_column(key.column or 0).name for key in window.keys] == ["v"]
 
 
 def test_shapes(read: Read, spark: SparkSession) -> None:
@@ -163,8 +163,8 @@ def test_shapes(read: Read, spark: SparkSession) -> None:
     assert len(one(read("select k from cat_fact union all select id from cat_dim"), nodes.Union).children) == 2
     assert any(isinstance(node, nodes.Limit) for node in read("select k from cat_fact limit 3").walk())
     assert any(isinstance(node, nodes.Sort) for node in read("select k from cat_fact order by v").walk())
-    assert one(read(spark.table("cat_fact").repartition(3)), nodes.Repartition)
-    assert one(read(spark.table("cat_fact").sample(0.5, seed=1)), nodes.Other).name == "Sample"
+    assert one(read(spark.table("cat_fact").repartition(3)), nodes.Repartition) is not None
+    assert one(read(spark.table("cat_fact").sample(fraction=0.5, seed=1)), nodes.Other).name == "Sample"
     assert one(read("select k, explode(array(k, v)) from cat_fact"), nodes.Other).name == "Generate"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from threading import Barrier
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,8 @@ def test_a_report_that_is_overtaken_by_its_twin(registry: Registry) -> None:
 def test_a_report_on_its_way_while_a_newer_attempt_begins(registry: Registry) -> None:
     """The last report of attempt 0 is parked; attempt 1 begins; what the report completes is seen by nobody."""
     registry.add_filter("q", "df", ["k"], expected=1)
-    gate, told = Gate(), []
+    told: list[Any] = []
+    gate = Gate()
     slow = Started(lambda: registry.report("q", "df", 0, ParkedDomain(ids(1), gate), attempt=0))
     gate.wait_parked()
     registry.register("q", attempt=1)
@@ -111,7 +113,8 @@ def test_a_slow_listener_does_not_hold_up_the_registry(registry: Registry) -> No
 def test_subscribers_before_during_and_after_are_each_called_once(registry: Registry) -> None:
     """One thread subscribes a hundred listeners while another publishes: no call is lost and none comes twice."""
     for turn in range(20):
-        name, heard = f"df{turn}", []
+        heard: list[Any] = []
+        name = f"df{turn}"
         registry.add_filter("q", name, ["k"])
         together = Barrier(2)
 

@@ -47,7 +47,7 @@ def test_status_is_state_and_version(coordinator: Coordinator, client: httpx.Cli
 
 
 def test_partitions_become_one_filter(coordinator: Coordinator, client: httpx.Client, query: str) -> None:
-    """C39, C53: reports over HTTP are united when the last is in; a replayed one changes nothing."""
+    """Reports over HTTP are united when the last is in; a replayed one changes nothing (C39, C53)."""
     coordinator.registry.add_filter(query, "df", ["k"], expected=2)
     assert put(client, query, 0, ids(1)).json() == {"outcome": "accepted"}
     assert put(client, query, 0, ids(5)).json() == {"outcome": "repeated"}
@@ -61,7 +61,7 @@ def test_partitions_become_one_filter(coordinator: Coordinator, client: httpx.Cl
 
 
 def test_only_what_is_newer_is_told(coordinator: Coordinator, client: httpx.Client, query: str) -> None:
-    """B38 over HTTP: asked with the version of the last answer, only what changed since comes."""
+    """Asked with the version of the last answer, only what changed since comes (B38 over HTTP)."""
     for name in ("a", "b"):
         coordinator.registry.add_filter(query, name, ["k"])
         coordinator.registry.publish(query, name, ids(1))
@@ -110,7 +110,7 @@ def test_a_poll_ends_without_news_when_its_time_is_up(
 
 
 def test_news_of_one_query_wake_nobody_else(coordinator: Coordinator, query: str) -> None:
-    """G110: a poll of another query stays where it is."""
+    """A poll of another query stays where it is (G110)."""
     coordinator.registry.register("other")
     coordinator.registry.add_filter("other", "df", ["k"])
     with connected(coordinator) as made:
@@ -140,7 +140,7 @@ def test_deleting_a_query_wakes_its_polls(coordinator: Coordinator, client: http
 
 
 def test_a_newer_attempt_wakes_polls_and_says_so(coordinator: Coordinator, client: httpx.Client, query: str) -> None:
-    """C51: a poll of attempt 0 learns of attempt 1 at once; a report of attempt 0 is stale from then on."""
+    """A poll of attempt 0 learns of attempt 1 at once; a report of attempt 0 is stale from then on (C51)."""
     coordinator.registry.add_filter(query, "df", ["k"], expected=1)
     with connected(coordinator) as made:
         made.sendall(poll(coordinator, query))
@@ -205,7 +205,7 @@ def test_reports_may_be_binary_and_packed(
 def test_executors_say_what_they_received_and_removed(
     coordinator: Coordinator, client: httpx.Client, query: str
 ) -> None:
-    """G106: the story of a filter holds what executors say; a repeated message is counted once."""
+    """The story of a filter holds what executors say; a repeated message is counted once (G106)."""
     coordinator.registry.add_filter(query, "df", ["k"], expected=0)
     message = {
         "consumer": "executor-1",

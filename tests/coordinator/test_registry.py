@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,7 @@ def version(held: Registry, query: str = "q") -> int:
 
 
 def test_complete_only_when_all_expected_partitions_reported() -> None:
-    """C39: nothing is seen of a filter until its last partition reports; then it is the union of all."""
+    """Nothing is seen of a filter until its last partition reports; then it is the union of all (C39)."""
     held = registry()
     made = held.add_filter("q", "df", ["k"], expected=3)
     for partition in range(2):
@@ -41,7 +42,7 @@ def test_complete_only_when_all_expected_partitions_reported() -> None:
 
 
 def test_two_filters_complete_on_their_own() -> None:
-    """C40: each filter of a query completes by itself, and each makes a new version."""
+    """Each filter of a query completes by itself, and each makes a new version (C40)."""
     held = registry()
     a, b = (held.add_filter("q", name, ["k"], expected=1) for name in ("a", "b"))
     held.report("q", "b", 0, ids(2))
@@ -52,7 +53,7 @@ def test_two_filters_complete_on_their_own() -> None:
 
 
 def test_everything_ends_the_collection_early() -> None:
-    """C41: a partition that says ALL completes the filter before the others report; those are then too late."""
+    """A partition that says ALL completes the filter before the others report; those are then too late (C41)."""
     held = registry()
     made = held.add_filter("q", "df", ["k"], expected=3)
     held.report("q", "df", 0, ids(1))
@@ -63,7 +64,7 @@ def test_everything_ends_the_collection_early() -> None:
 
 
 def test_one_report_of_a_broadcast_build_is_enough() -> None:
-    """C43: each task of a broadcast build holds all of it; the first one to report is the filter."""
+    """Each task of a broadcast build holds all of it; the first one to report is the filter (C43)."""
     held = registry()
     made = held.add_filter("q", "df", ["k"], expected=4, broadcast=True)
     assert held.report("q", "df", 2, ids(1, 2)) is Outcome.ACCEPTED
@@ -72,7 +73,7 @@ def test_one_report_of_a_broadcast_build_is_enough() -> None:
 
 
 def test_the_number_of_partitions_may_be_told_late() -> None:
-    """C44: reports wait until it is known how many there are; and no partition at all is NONE."""
+    """Reports wait until it is known how many there are; and no partition at all is NONE (C44)."""
     held = registry()
     made = held.add_filter("q", "df", ["k"])
     held.report("q", "df", 0, ids(1))
@@ -86,13 +87,13 @@ def test_the_number_of_partitions_may_be_told_late() -> None:
 
 
 def test_a_consumer_cannot_end_the_collection() -> None:
-    """C45: who consumes a filter holds a view, which has no way to complete it."""
+    """Who consumes a filter holds a view, which has no way to complete it (C45)."""
     view = registry().add_filter("q", "df", ["k"]).consumer()
     assert not {"complete", "update", "make_non_blocking"} & set(dir(view))
 
 
 def test_a_non_blocking_filter_is_waited_for_by_nobody_and_still_arrives() -> None:
-    """C46: a filter that is not worth a wait is still published and told."""
+    """A filter that is not worth a wait is still published and told (C46)."""
     held = registry()
     made = held.add_filter("q", "df", ["k"], expected=1, blocking=False)
     assert not made.is_blocking
@@ -101,7 +102,7 @@ def test_a_non_blocking_filter_is_waited_for_by_nobody_and_still_arrives() -> No
 
 
 def test_one_filter_on_several_columns() -> None:
-    """C47: a filter may say something of several columns; what it says of others is left out."""
+    """A filter may say something of several columns; what it says of others is left out (C47)."""
     held = registry()
     made = held.add_filter("q", "df", ["a", "b"], expected=2)
     parts = [{"a": [1], "b": [10], "c": [5]}, {"a": [2], "b": [20]}]
@@ -112,8 +113,9 @@ def test_one_filter_on_several_columns() -> None:
 
 
 def test_consumers_are_called_exactly_once_also_when_late() -> None:
-    """C48: a listener from before the last report, one from after it and one that fails are each called once."""
-    held, heard = registry(), []
+    """A listener from before the last report, one from after it and one that fails are each called once (C48)."""
+    heard: list[Any] = []
+    held = registry()
     held.add_filter("q", "df", ["k"], expected=2)
     held.get("q").subscribe("df", heard.append)
     held.report("q", "df", 0, ids(1))
@@ -126,7 +128,7 @@ def test_consumers_are_called_exactly_once_also_when_late() -> None:
 
 
 def test_an_older_attempt_is_ignored() -> None:
-    """C51: a newer attempt begins with no filters; what the older one still reports changes nothing."""
+    """A newer attempt begins with no filters; what the older one still reports changes nothing (C51)."""
     held = registry()
     old = held.add_filter("q", "df", ["k"], expected=2)
     held.report("q", "df", 0, ids(1), attempt=0)
@@ -143,7 +145,7 @@ def test_an_older_attempt_is_ignored() -> None:
 
 
 def test_attempts_only_rise() -> None:
-    """C51: an attempt that nobody registered is not known, an older one cannot come back; the same again is nothing."""
+    """An attempt that nobody registered is not known, an older one cannot come back; again is nothing (C51)."""
     held = registry()
     held.add_filter("q", "df", ["k"])
     with pytest.raises(NotRegistered, match="attempt 2 of query 'q' is not known; the newest is 0"):
@@ -159,7 +161,7 @@ def test_attempts_only_rise() -> None:
 
 
 def test_the_version_rises_over_attempts() -> None:
-    """C51: who asks with a version of the older attempt gets everything of the newer one, the change included."""
+    """Who asks with a version of the older attempt gets everything of the newer one, the change included (C51)."""
     held = registry()
     held.add_filter("q", "df", ["k"], expected=1)
     held.report("q", "df", 0, ids(1))
@@ -174,7 +176,7 @@ def test_the_version_rises_over_attempts() -> None:
 
 @pytest.mark.parametrize("broadcast", [False, True])
 def test_size_limits_compact_and_then_give_up(broadcast: bool) -> None:
-    """C52, G104: over the limit a set becomes a range, and ALL where ranges are off; broadcast or not."""
+    """Over the limit a set becomes a range, and ALL where ranges are off; broadcast or not (C52, G104)."""
     for ranges, kind in ((True, Kind.RANGES), (False, None)):
         held = registry(limits=Limits(max_distinct=3, max_bytes=16, ranges=ranges))
         made = held.add_filter("q", "df", ["k"], expected=1, broadcast=broadcast)
@@ -186,7 +188,7 @@ def test_size_limits_compact_and_then_give_up(broadcast: bool) -> None:
 
 
 def test_a_partition_counts_once() -> None:
-    """C53, C54: a second report of a partition, by a retry or a twin, is ignored; the first one's values stay."""
+    """A second report of a partition, by a retry or a twin, is ignored; the first one's values stay (C53, C54)."""
     held = registry()
     made = held.add_filter("q", "df", ["k"], expected=2)
     assert held.report("q", "df", 0, ids(1)) is Outcome.ACCEPTED
@@ -198,7 +200,7 @@ def test_a_partition_counts_once() -> None:
 
 
 def test_the_wait_ends_and_the_filter_still_comes() -> None:
-    """G100, G102: a wait that times out shows nothing of the reports so far; the filter is complete later."""
+    """A wait that times out shows nothing of the reports so far; the filter is complete later (G100, G102)."""
     held = registry()
     made = held.add_filter("q", "df", ["k"], expected=2)
     held.report("q", "df", 0, ids(1))
@@ -210,7 +212,7 @@ def test_the_wait_ends_and_the_filter_still_comes() -> None:
 
 
 def test_finishing_late_changes_nothing() -> None:
-    """G105: once a filter is complete, publishing, reporting and expecting again leave it as it is."""
+    """Once a filter is complete, publishing, reporting and expecting again leave it as it is (G105)."""
     held = registry()
     made = held.add_filter("q", "df", ["k"], expected=1)
     assert held.publish("q", "df", ids(1)) is Outcome.ACCEPTED
@@ -223,7 +225,7 @@ def test_finishing_late_changes_nothing() -> None:
 
 
 def test_one_filter_misses_the_wait_and_the_others_apply() -> None:
-    """G107: one clock for all filters of a scan; those that are there are used though one is not."""
+    """One clock for all filters of a scan; those that are there are used though one is not (G107)."""
     held = registry()
     done = held.add_filter("q", "done", ["k"], expected=1)
     held.add_filter("q", "missing", ["k"], expected=1)
@@ -233,7 +235,7 @@ def test_one_filter_misses_the_wait_and_the_others_apply() -> None:
 
 
 def test_only_wanted_filters_are_waited_for() -> None:
-    """G108: a scan waits for the filters on its columns; for none of them it does not wait at all."""
+    """A scan waits for the filters on its columns; for none of them it does not wait at all (G108)."""
     held = registry()
     held.add_filter("q", "done", ["k"], expected=0)
     held.add_filter("q", "never", ["other"])
@@ -244,7 +246,7 @@ def test_only_wanted_filters_are_waited_for() -> None:
 
 
 def test_filters_that_share_no_value_are_none_together() -> None:
-    """G109: two filters on one column, intersected by the one who applies them."""
+    """Two filters on one column, intersected by the one who applies them (G109)."""
     held = registry()
     for name, values in (("a", (1, 2)), ("b", (3,))):
         held.add_filter("q", name, ["k"])
@@ -256,7 +258,7 @@ def test_filters_that_share_no_value_are_none_together() -> None:
 
 
 def test_queries_know_nothing_of_each_other() -> None:
-    """G110: same names, other queries: values, versions, memory and the end of one do not touch the other."""
+    """Same names, other queries: values, versions, memory and the end of one do not touch the other (G110)."""
     held = registry()
     held.register("r")
     mine, theirs = (held.add_filter(query, "df", ["k"], expected=1) for query in ("q", "r"))
@@ -274,8 +276,9 @@ def test_queries_know_nothing_of_each_other() -> None:
 
 @pytest.mark.parametrize("state", [QueryState.FINISHED, QueryState.FAILED, QueryState.CANCELLED])
 def test_the_end_of_a_query_frees_everything_and_lets_go_who_waits(state: QueryState) -> None:
-    """G110: an unfinished filter of a query that ends is ALL and complete, and nothing is held or known any more."""
-    held, heard = registry(), []
+    """An unfinished filter of a query that ends is ALL and complete, and nothing is held or known any more (G110)."""
+    heard: list[Any] = []
+    held = registry()
     made = held.add_filter("q", "df", ["k"], expected=2)
     held.get("q").subscribe("df", heard.append)
     held.report("q", "df", 0, ids(1, 2, 3))
@@ -291,7 +294,7 @@ def test_the_end_of_a_query_frees_everything_and_lets_go_who_waits(state: QueryS
         lambda: held.report("q", "df", 1, ids(1)),
         lambda: held.publish("q", "df", ids(1)),
         lambda: held.add_filter("q", "df2", ["k"]),
-        lambda: held.register("q") or held.report("q", "df", 1, ids(1)),
+        lambda: (held.register("q"), held.report("q", "df", 1, ids(1))),  # type: ignore[func-returns-value]
     ):
         with pytest.raises(NotRegistered):
             call()
@@ -395,7 +398,7 @@ def said(sequence: int, *events: FilterEvent, consumer: str = "executor-1") -> E
 
 
 def test_the_story_of_a_filter() -> None:
-    """G106: when a filter was asked for, collected, published, received and applied, and how much it removed."""
+    """When a filter was asked for, collected, published, received and applied, and how much it removed (G106)."""
     held = registry()  # its clock counts: registering took 1
     held.add_filter("q", "df", ["k"], expected=2)  # 2
     held.report("q", "df", 0, ids(1))  # came in at 3
@@ -457,7 +460,8 @@ def test_closing_ends_all_queries() -> None:
 
 def test_watchers_hear_of_every_change_and_a_failing_one_hurts_nobody() -> None:
     """News, a newer attempt and the end of a query are each told; a watcher that raises is logged and left aside."""
-    held, told = registry(), []
+    told: list[Any] = []
+    held = registry()
 
     def fail(query_id: str) -> None:
         raise RuntimeError("a watcher's mistake")

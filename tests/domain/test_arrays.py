@@ -77,7 +77,8 @@ def test_sequences_and_columns_make_the_same_domain(name: str, data: st.DataObje
 @pytest.mark.parametrize("name", TYPES)
 def test_empty_columns_are_nothing(name: str) -> None:
     """No values make NONE, however they are given; a column of the null type makes only NULL."""
-    for empty in (pa.array([], ARROW[name]), pa.chunked_array([], ARROW[name]), [], pa.array([], pa.null())):
+    empties: list[Any] = [pa.array([], ARROW[name]), pa.chunked_array([], ARROW[name]), [], pa.array([], pa.null())]
+    for empty in empties:
         assert Domain.of_array(name, empty) == Domain.none(name)
     assert Domain.of_array(name, pa.nulls(3)) == Domain.only_null(name)
     assert Domain.of_array(name, pa.nulls(3, ARROW[name])) == Domain.only_null(name)

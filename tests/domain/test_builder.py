@@ -135,21 +135,21 @@ def test_types_whose_order_means_little_are_sets_too() -> None:
 
 
 def test_a_builder_that_was_given_nothing_to_do() -> None:
-    """A10: nothing added, nothing held."""
+    """Nothing added, nothing held (A10)."""
     budget = MemoryBudget(1000)
     DomainBuilder("bigint", budget=budget).close()
     assert budget.used == 0
 
 
 def test_an_empty_build_side_is_none() -> None:
-    """A11: no rows, or only empty columns: NONE."""
+    """No rows, or only empty columns: NONE (A11)."""
     assert built("bigint").is_none
     assert built("bigint", pa.array([], pa.int64()), np.array([], dtype=np.int64), []).is_none
     assert built("string", pa.nulls(2, pa.string())) == Domain.only_null("string")
 
 
 def test_too_many_values_become_a_range() -> None:
-    """A12: over the limits, and with no room for bitmap or bloom, the smallest and the largest value stay."""
+    """Over the limits, and with no room for bitmap or bloom, the smallest and the largest value stay (A12)."""
     column = np.arange(1, 1_001)
     assert built("bigint", column, max_distinct=10, max_bytes=16) == Domain.range("bigint", 1, 1_000)
     assert built("bigint", column, max_distinct=10).kind is Kind.BITMAP
@@ -161,14 +161,14 @@ def test_too_many_values_become_a_range() -> None:
 
 
 def test_many_rows_of_few_values_are_a_set() -> None:
-    """A13: the limit is on distinct values; a million rows of them are still a set."""
+    """The limit is on distinct values; a million rows of them are still a set (A13)."""
     column = np.arange(1_000_000) % 100
     assert built("bigint", column, max_distinct=100).kind is Kind.SET
     assert built("bigint", column, max_distinct=100).count() == 100
 
 
 def test_the_limit_itself_is_still_a_set() -> None:
-    """A13: exactly max_distinct values are a set, one more is not, in one column or in many."""
+    """Exactly max_distinct values are a set, one more is not, in one column or in many (A13)."""
     for pieces in (1, 7):
         exactly = np.array_split(np.arange(0, 20_000, 2), pieces)
         assert built("bigint", *exactly).kind is Kind.SET
@@ -178,7 +178,7 @@ def test_the_limit_itself_is_still_a_set() -> None:
 
 
 def test_one_column_a_set_another_a_range() -> None:
-    """A14: columns degrade on their own: a few keys stay a set while many become a range."""
+    """Columns degrade on their own: a few keys stay a set while many become a range (A14)."""
     few, many = np.arange(1_000) % 3, np.arange(1_000)
     limits = {"max_distinct": 5, "max_bytes": 40}
     assert built("bigint", few, **limits).listed() == [0, 1, 2]
@@ -186,20 +186,20 @@ def test_one_column_a_set_another_a_range() -> None:
 
 
 def test_one_column_a_set_another_everything() -> None:
-    """A15: with ranges switched off a column over its limits is ALL, and says nothing against the other."""
+    """With ranges switched off a column over its limits is ALL, and says nothing against the other (A15)."""
     limits: dict[str, Any] = {"max_distinct": 5, "max_bytes": 40, "ranges": False}
     assert built("bigint", np.arange(1_000) % 3, **limits).kind is Kind.SET
     assert built("double", np.arange(1_000.0), **limits).is_all
 
 
 def test_ranges_with_nulls() -> None:
-    """A16: NULLs do not move the ends of a range, and are remembered."""
+    """NULLs do not move the ends of a range, and are remembered (A16)."""
     column = pa.array([None, *range(5, 100), None])
     assert built("bigint", column, max_distinct=3, max_bytes=16) == Domain.range("bigint", 5, 99, null_allowed=True)
 
 
 def test_too_many_bytes_become_a_range() -> None:
-    """A17: few but long values are too much as well; their range is kept while it fits, and ALL when it does not."""
+    """Few but long values are too much as well; their range is kept while it fits, and ALL when it does not (A17)."""
     texts = pa.array([chr(ord("a") + i) * 50 for i in range(20)])
     held = built("string", texts, max_bytes=240)
     assert held == Domain.range("string", "a" * 50, "t" * 50)
@@ -208,7 +208,7 @@ def test_too_many_bytes_become_a_range() -> None:
 
 
 def test_many_large_columns() -> None:
-    """A18: column after column of the same large values stays a set and never exceeds the budget."""
+    """Column after column of the same large values stays a set and never exceeds the budget (A18)."""
     budget = MemoryBudget(200_000)
     builder = DomainBuilder("string", Limits(max_distinct=200), budget)
     for _ in range(50):
@@ -218,7 +218,7 @@ def test_many_large_columns() -> None:
 
 
 def test_repeats_do_not_count() -> None:
-    """A19: a value seen again takes nothing from the limit, from the bytes or from the budget."""
+    """A value seen again takes nothing from the limit, from the bytes or from the budget (A19)."""
     budget = MemoryBudget(10**6)
     builder = DomainBuilder("bigint", Limits(max_distinct=10), budget)
     builder.add(np.arange(10))
@@ -230,7 +230,7 @@ def test_repeats_do_not_count() -> None:
 
 
 def test_there_is_no_limit_on_rows() -> None:
-    """A20: Trino stops looking at minima and maxima after so many rows; here a range costs next to nothing and goes on.
+    """Trino stops looking at minima and maxima after so many rows; here a range costs little and goes on (A20).
 
     Within one column or over several, the range holds the first row and the last.
     """
@@ -241,7 +241,7 @@ def test_there_is_no_limit_on_rows() -> None:
 
 
 def test_memory_goes_back_to_zero() -> None:
-    """A21: build, close and leaving a with block each give everything back; so does a builder whose task failed."""
+    """Build, close and leaving a with block each give everything back; so does a builder whose task failed (A21)."""
     budget = MemoryBudget(10**6)
     builder = DomainBuilder("bigint", budget=budget)
     builder.add(np.arange(1_000))
@@ -270,7 +270,7 @@ def test_a_column_that_is_refused_leaves_everything() -> None:
 
 
 def test_a_budget_that_is_gone_costs_precision_not_rows() -> None:
-    """A21: without a byte to spare a builder keeps ALL, takes nothing, and another's holding stays untouched."""
+    """Without a byte to spare a builder keeps ALL, takes nothing, and another's holding stays untouched (A21)."""
     budget = MemoryBudget(8_000)
     first, second = (DomainBuilder("bigint", budget=budget) for _ in range(2))
     first.add(np.arange(0, 2_000, 2))

@@ -45,7 +45,7 @@ def at(value: Any) -> dict[str, Any]:
 @per_type
 @given(data=st.data())
 def test_domains_survive_the_journey(name: str, data: st.DataObject) -> None:
-    """F98: JSON and the binary form lead back to an equal domain of the same kind, for every kind and type."""
+    """JSON and the binary form lead back to an equal domain of the same kind, for every kind and type (F98)."""
     model = data.draw(models(name))
     domain = TupleDomain({"k": model.domain, "other": Domain.not_null("int")})
     for back in (

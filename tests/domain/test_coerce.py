@@ -79,7 +79,7 @@ def test_the_lossless_casts() -> None:
     ],
 )
 def test_casts_that_lose_something_have_no_domain(stored: str, compared: str) -> None:
-    """F99, unsupported: where values run together, change or depend on the time zone, there is no filter.
+    """Where values run together, change or depend on the time zone, there is no filter (F99, unsupported).
 
     Trino's varchar to char is of this sort; Spark's char and varchar columns are strings, compared as they are.
     """
@@ -88,13 +88,13 @@ def test_casts_that_lose_something_have_no_domain(stored: str, compared: str) ->
 
 
 def test_the_same_type_is_the_same_domain() -> None:
-    """F99, same value: no cast, no change."""
+    """No cast, no change (F99, same value)."""
     domain = Domain.of("int", [1, 2])
     assert coerce(domain, value_type("int")) is domain
 
 
 def test_values_out_of_range_are_dropped() -> None:
-    """F99, out of range: no stored value casts to them. A domain of only such values is NONE."""
+    """No stored value casts to them. A domain of only such values is NONE (F99, out of range)."""
     assert coerce(Domain.of("bigint", [1, 2**40]), value_type("int")) == Domain.single("int", 1)
     assert coerce(Domain.of("bigint", [2**40]), value_type("int")) == Domain.none("int")
     assert coerce(Domain.of("bigint", [2**40], null_allowed=True), value_type("int")) == Domain.only_null("int")
@@ -102,7 +102,7 @@ def test_values_out_of_range_are_dropped() -> None:
 
 
 def test_ranges_are_cut_to_what_the_type_holds() -> None:
-    """F99, truncated: ends beyond the type are its ends; ends between two values move inwards."""
+    """Ends beyond the type are its ends; ends between two values move inwards (F99, truncated)."""
     assert coerce(Domain.range("bigint", -(2**40), 2**40), value_type("int")) == Domain.not_null("int")
     assert coerce(Domain.range("bigint", 2**31), value_type("int")) == Domain.none("int")
     assert coerce(Domain.range("double", 1.5, 3.5), value_type("int")) == Domain.range("int", 2, 3)
@@ -112,7 +112,7 @@ def test_ranges_are_cut_to_what_the_type_holds() -> None:
 
 
 def test_floats_between_floats_are_dropped() -> None:
-    """F99, float: the double 0.1 is no float, so no stored float equals it; a range around it keeps its neighbour."""
+    """The double 0.1 is no float, so no stored float equals it; a range around it keeps its neighbour (F99, float)."""
     assert coerce(Domain.of("double", [0.1, 0.5]), value_type("float")) == Domain.single("float", 0.5)
     above = coerce(Domain.range("double", 0.1, 1.0), value_type("float"))
     assert above == Domain.range("float", float(np.float32(0.1)), 1.0)

@@ -31,7 +31,7 @@ def joins(op: str, name: str, probe: Any, build: Any) -> bool:
 @per_type
 @given(data=st.data())
 def test_a_probe_value_that_joins_is_let_through(name: str, data: st.DataObject) -> None:
-    """B34: for each operator, a value that compares true with some build value is in, and any other is out.
+    """For each operator, a value that compares true with some build value is in, and any other is out (B34).
 
     NULL is out, but for ``<=>``, which always lets it in. A build side of every value there is counts as unknown, and
     lets every value through.
@@ -64,7 +64,7 @@ def test_every_kind_of_build_domain_is_applied_soundly(name: str, data: st.DataO
 @every_type
 @every_op
 def test_the_ends(name: str, op: str) -> None:
-    """B34: NONE stays NONE and ALL stays ALL without NULL; an all-NULL build side matches nothing."""
+    """NONE stays NONE and ALL stays ALL without NULL; an all-NULL build side matches nothing (B34)."""
     null_safe = op == "<=>"
     assert applied(op, Domain.none(name)) == Domain.none(name).with_null(null_safe)
     assert applied(op, Domain.only_null(name)) == Domain.none(name).with_null(null_safe)
@@ -73,14 +73,14 @@ def test_the_ends(name: str, op: str) -> None:
 
 
 def test_null_safe_equality_keeps_nulls() -> None:
-    """B35: ``<=>`` lets NULL through; an empty build side then lets only NULL through."""
+    """``<=>`` lets NULL through; an empty build side then lets only NULL through (B35)."""
     assert applied("<=>", Domain.of("int", [1])) == Domain.of("int", [1], null_allowed=True)
     assert applied("<=>", Domain.none("int")) == Domain.only_null("int")
     assert applied("=", Domain.of("int", [1], null_allowed=True)) == Domain.of("int", [1])
 
 
 def test_nan_is_the_largest_build_value() -> None:
-    """B34: with a NaN in the build side, every number is below its largest value; above the smallest stays as it is."""
+    """With a NaN in the build side, all numbers are below its largest; above the smallest stays as it is (B34)."""
     build = Domain.of("double", [1.0, NAN])
     assert applied("<", build) == Domain.range("double", high=math.inf)
     assert applied("<=", build) == Domain.not_null("double")
@@ -105,7 +105,7 @@ def test_other_operators_are_refused() -> None:
 
 
 def test_one_build_column_to_many_probe_columns() -> None:
-    """B33: one build column constrains every probe column that is compared with it, each by its own operator."""
+    """One build column constrains every probe column that is compared with it, each by its own operator (B33)."""
     clauses = [Comparison("a", "=", "k"), Comparison("b", "<", "k"), Comparison("c", "<=>", "k")]
     probe = onto_probe(clauses, {"k": Domain.of("int", [3, 7])})
     assert probe == TupleDomain(
@@ -118,7 +118,7 @@ def test_one_build_column_to_many_probe_columns() -> None:
 
 
 def test_two_build_columns_onto_one_probe_column() -> None:
-    """B36: a probe column compared with two build columns must satisfy both."""
+    """A probe column compared with two build columns must satisfy both (B36)."""
     clauses = [Comparison("a", ">=", "low"), Comparison("a", "<=", "high")]
     build = {"low": Domain.of("int", [3, 5]), "high": Domain.of("int", [8, 9])}
     assert onto_probe(clauses, build) == TupleDomain({"a": Domain.range("int", 3, 9)})
@@ -127,7 +127,7 @@ def test_two_build_columns_onto_one_probe_column() -> None:
 
 
 def test_unused_and_unknown_columns_are_harmless() -> None:
-    """B37: a build column that nobody compares constrains nothing; a clause whose column is unknown lets all pass."""
+    """A build column that nobody compares constrains nothing; a clause whose column is unknown lets all pass (B37)."""
     build = {"k": Domain.of("int", [1]), "unused": Domain.none("int")}
     clauses = [Comparison("a", "=", "k"), Comparison("b", "=", "missing")]
     assert onto_probe(clauses, build) == TupleDomain({"a": Domain.of("int", [1])})
@@ -135,7 +135,7 @@ def test_unused_and_unknown_columns_are_harmless() -> None:
 
 
 def test_an_all_null_column_does_not_close_the_others() -> None:
-    """B35: with ``<=>`` on a column that is NULL in every build row, probe rows with NULL there still match.
+    """With ``<=>`` on a column that is NULL in every build row, probe rows with NULL there still match (B35).
 
     Trino loses them (its issue 25943): one such column makes every filter of the join NONE.
     """
@@ -147,7 +147,7 @@ def test_an_all_null_column_does_not_close_the_others() -> None:
 
 
 def test_the_probe_column_may_be_stored_in_a_narrower_type() -> None:
-    """B31: the domain of the comparison is carried to the type of the column; a lossy cast lets everything through."""
+    """The domain of the comparison is carried to the type of the column; a lossy cast lets everything through (B31)."""
     build = {"k": Domain.of("bigint", [1, 2**40])}
     narrow = [Comparison("a", "=", "k", stored=value_type("int"))]
     assert onto_probe(narrow, build) == TupleDomain({"a": Domain.of("int", [1])})

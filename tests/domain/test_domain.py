@@ -20,7 +20,7 @@ every_type = pytest.mark.parametrize("name", TYPES)
 
 @every_type
 def test_the_named_domains_of_every_type(name: str) -> None:
-    """F91: none, all, only NULL, not NULL and a single value are what they are called, for every type.
+    """None, all, only NULL, not NULL and a single value are what they are called, for every type (F91).
 
     Trino tells orderable, equatable and uncomparable types apart; every type that has a domain here is ordered.
     """
@@ -45,7 +45,7 @@ def test_the_named_domains_of_every_type(name: str) -> None:
 
 @every_type
 def test_nulls_in_every_operation(name: str) -> None:
-    """F92: overlaps, contains, intersect, union and subtract treat NULL as one more value that may be allowed."""
+    """Overlaps, contains, intersect, union and subtract treat NULL as one more value that may be allowed (F92)."""
     value = pool(name)[0]
     single, null = Domain.single(name, value), Domain.only_null(name)
     with_null = single.with_null()
@@ -67,7 +67,7 @@ def test_nulls_in_every_operation(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["float", "double"])
 def test_everything_contains_nan(name: str) -> None:
-    """F93: ALL and NOT NULL of a float type hold NaN; so does every range without an upper end, and no other."""
+    """ALL and NOT NULL of a float type hold NaN; so does every range without an upper end, and no other (F93)."""
     assert NAN in Domain.all(name)
     assert NAN in Domain.not_null(name)
     assert NAN in Domain.range(name, 5.0)

@@ -27,7 +27,7 @@ def tuple_domains(draw: st.DrawFn, exact: bool = True) -> TupleDomain:
 
 @given(tuple_domains(), tuple_domains(), rows)
 def test_intersection_is_both(a: TupleDomain, b: TupleDomain, row: dict[str, Any]) -> None:
-    """F94: a row is in the intersection exactly when both let it through, whichever columns they constrain."""
+    """A row is in the intersection exactly when both let it through, whichever columns they constrain (F94)."""
     assert (a & b).contains(row) == (a.contains(row) and b.contains(row))
     assert a & b == b & a
     assert a & a == a
@@ -38,7 +38,7 @@ def test_intersection_is_both(a: TupleDomain, b: TupleDomain, row: dict[str, Any
 
 @given(st.lists(tuple_domains(exact=False), max_size=4), rows)
 def test_column_wise_union_covers(parts: list[TupleDomain], row: dict[str, Any]) -> None:
-    """F95: what any part lets through is let through; a column that some part does not constrain is dropped."""
+    """What any part lets through is let through; a column that some part does not constrain is dropped (F95)."""
     union = column_wise_union(parts)
     if any(part.contains(row) for part in parts):
         assert union.contains(row)
@@ -49,7 +49,7 @@ def test_column_wise_union_covers(parts: list[TupleDomain], row: dict[str, Any])
 
 
 def test_column_wise_union_drops_columns_that_are_not_in_all() -> None:
-    """F95: k = 1 or (k = 2 and s = 'a') says something of k and nothing of s."""
+    """`k = 1 or (k = 2 and s = 'a')` says something of k and nothing of s (F95)."""
     one = TupleDomain({"k": Domain.of("int", [1])})
     two = TupleDomain({"k": Domain.of("int", [2]), "s": Domain.of("string", ["a"])})
     assert one.column_wise_union(two) == TupleDomain({"k": Domain.of("int", [1, 2])})
@@ -60,14 +60,14 @@ def test_column_wise_union_drops_columns_that_are_not_in_all() -> None:
 
 @given(st.lists(tuple_domains(), max_size=3), rows)
 def test_strict_union_is_exact_or_refuses(parts: list[TupleDomain], row: dict[str, Any]) -> None:
-    """F96: where there is a strict union, it lets through exactly what some part does."""
+    """Where there is a strict union, it lets through exactly what some part does (F96)."""
     union = strict_union(parts)
     if union is not None:
         assert union.contains(row) == any(part.contains(row) for part in parts)
 
 
 def test_strict_union_of_parts_that_differ_in_one_column() -> None:
-    """F96: one differing column is united; two differing columns, or a missing one, have no exact union."""
+    """One differing column is united; two differing columns, or a missing one, have no exact union (F96)."""
     both = lambda k, s: TupleDomain({"k": Domain.of("int", [k]), "s": Domain.of("string", [s])})  # noqa: E731
     expected = TupleDomain({"k": Domain.of("int", [1, 2]), "s": Domain.of("string", ["a"])})
     assert strict_union([both(1, "a"), both(2, "a")]) == expected
@@ -82,7 +82,7 @@ def test_strict_union_of_parts_that_differ_in_one_column() -> None:
 
 
 def test_strict_union_does_not_add_nan() -> None:
-    """F96: all numbers below 1 and all from 1 up are all numbers without NaN, which has its own place in the order.
+    """All numbers below 1 and all from 1 up are all numbers without NaN, which has its own place in the order (F96).
 
     In Trino two such ranges become ALL, NaN implicitly added, so it has to refuse; here the union is exact.
     """
@@ -97,7 +97,7 @@ def test_strict_union_does_not_add_nan() -> None:
 
 
 def test_fixed_values() -> None:
-    """F97: columns with one possible value give it; NULL alone is a fixed value too, a value or NULL is not."""
+    """Columns with one possible value give it; NULL alone is a fixed value too, a value or NULL is not (F97)."""
     domain = TupleDomain(
         {
             "one": Domain.of("int", [5]),
@@ -113,7 +113,7 @@ def test_fixed_values() -> None:
 
 
 def test_columns_are_renamed_one_to_one() -> None:
-    """F97: keys are renamed, keys renamed to None are dropped, and two keys may not become one."""
+    """Keys are renamed, keys renamed to None are dropped, and two keys may not become one (F97)."""
     domain = TupleDomain({"a": Domain.of("int", [1]), "b": Domain.of("int", [2])})
     assert domain.transform_keys({"a": "x", "b": "y"}.get) == TupleDomain(
         {"x": Domain.of("int", [1]), "y": Domain.of("int", [2])}
@@ -126,7 +126,7 @@ def test_columns_are_renamed_one_to_one() -> None:
 
 @given(tuple_domains(exact=False), rows, st.sets(st.sampled_from(sorted(NAMES))))
 def test_as_predicate_asks_only_about_what_is_known(domain: TupleDomain, row: dict[str, Any], known: set[str]) -> None:
-    """F98: a row of which only some columns are known may match unless one of them cannot."""
+    """A row of which only some columns are known may match unless one of them cannot (F98)."""
     predicate = as_predicate(domain)
     part = {column: row[column] for column in known}
     if domain.is_none:

@@ -215,7 +215,7 @@ def test_the_pool_is_ordered_as_the_axis_is() -> None:
 
 
 @pytest.mark.parametrize("name", ["boolean", "bigint", "date", "double", "float", "string", "binary", "decimal(19,3)"])
-def test_spark_sorts_as_the_axis_does(name: str, spark) -> None:  # type: ignore[no-untyped-def]
+def test_spark_sorts_as_the_axis_does(name: str, spark) -> None:
     """Spark's own ORDER BY puts the pool of a type in the order of its axis."""
     kind = value_type(name)
     low, high = dt.date(1970, 1, 1).toordinal() - 1, dt.date(9999, 12, 31).toordinal() - dt.date(1970, 1, 1).toordinal()

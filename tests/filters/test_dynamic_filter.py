@@ -74,7 +74,7 @@ def test_the_version_rises_only_on_news() -> None:
 
 
 def test_a_single_equality_completes_and_the_predicate_changes() -> None:
-    """B30: the waiter wakes when the one filter completes, and then sees its values."""
+    """The waiter wakes when the one filter completes, and then sees its values (B30)."""
     held = new_filter()
     view = held.consumer()
     assert view.current().is_all
@@ -84,7 +84,7 @@ def test_a_single_equality_completes_and_the_predicate_changes() -> None:
 
 
 def test_consumers_can_neither_complete_nor_cancel() -> None:
-    """B32: a view has no method that changes anything, and giving up on a wait leaves the filter as it was."""
+    """A view has no method that changes anything, and giving up on a wait leaves the filter as it was (B32)."""
     held = new_filter()
     view = held.consumer()
     assert isinstance(view, FilterView)
@@ -185,7 +185,8 @@ def test_an_update_overtaken_by_completion_is_ignored() -> None:
 
 def test_no_lock_is_held_while_a_listener_runs() -> None:
     """Interleaving: with one thread parked in a listener, others look, wait, publish and subscribe."""
-    held, gate, seen = new_filter(), Gate(), []
+    seen: list[Any] = []
+    held, gate = new_filter(), Gate()
 
     def listener(state: Snapshot) -> None:
         seen.append(state.version)
@@ -210,7 +211,8 @@ def test_no_lock_is_held_while_a_listener_runs() -> None:
 
 def test_a_late_subscriber_gets_the_current_state_first() -> None:
     """Interleaving: a subscriber parked in its first call is told what came meanwhile afterwards, once, in order."""
-    held, gate, seen = new_filter(), Gate(), []
+    seen: list[Any] = []
+    held, gate = new_filter(), Gate()
     held.update(ids(1, 2, 3))
 
     def listener(state: Snapshot) -> None:
@@ -232,7 +234,8 @@ def test_a_late_subscriber_gets_the_current_state_first() -> None:
 
 def test_who_subscribes_after_completion_is_told_once() -> None:
     """The final state is told to late subscribers too, and nothing after it."""
-    held, seen = new_filter(), []
+    seen: list[Any] = []
+    held = new_filter()
     held.complete(ids(1))
     held.subscribe(seen.append)
     held.complete()
@@ -242,7 +245,8 @@ def test_who_subscribes_after_completion_is_told_once() -> None:
 
 def test_a_listener_may_publish() -> None:
     """A listener that narrows the filter itself is told of that next, after the call it is in."""
-    held, seen = new_filter(), []
+    seen: list[Any] = []
+    held = new_filter()
 
     def listener(state: Snapshot) -> None:
         if state.version == 1:
@@ -256,7 +260,8 @@ def test_a_listener_may_publish() -> None:
 
 def test_a_listener_that_fails_hurts_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """A consumer's mistake is logged; the publisher goes on, and the other consumers and later states are told."""
-    held, seen = new_filter(), []
+    seen: list[Any] = []
+    held = new_filter()
 
     def broken(state: Snapshot) -> None:
         raise RuntimeError("broken")
@@ -286,8 +291,8 @@ def test_many_publishers_and_subscribers() -> None:
         start.park()
         held.subscribe(late[i].append)
 
-    threads = [Started(lambda i=i: publish(i)) for i in range(8)]  # type: ignore[misc]
-    threads += [Started(lambda i=i: subscribe(i)) for i in range(4)]  # type: ignore[misc]
+    threads = [Started(lambda i=i: publish(i)) for i in range(8)]
+    threads += [Started(lambda i=i: subscribe(i)) for i in range(4)]
     start.open()
     for thread in threads:
         thread.result()

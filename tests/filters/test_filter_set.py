@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +23,7 @@ def filters(count: int = 2) -> list[DynamicFilter]:
 
 
 def test_only_newer_domains_are_returned() -> None:
-    """B38: each answer holds what changed after the version asked with; asked again with its version, nothing."""
+    """Each answer holds what changed after the version asked with; asked again with its version, nothing (B38)."""
     a, b = filters()
     held = FilterSet([a, b])
     assert held.newer_than(0) == News(0, {})
@@ -38,9 +40,10 @@ def test_only_newer_domains_are_returned() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=12), st.data())
 def test_a_consumer_that_asks_now_and_then_ends_up_to_date(steps: list[tuple[int, int]], data: st.DataObject) -> None:
-    """B38: whenever a consumer asks, putting the news together gives the newest state of every filter."""
+    """Whenever a consumer asks, putting the news together gives the newest state of every filter (B38)."""
     publishers = filters(3)
-    held, known, version = FilterSet(publishers), {}, 0
+    known: dict[str, Any] = {}
+    held, version = FilterSet(publishers), 0
     for which, top in steps:
         publishers[which].update(TupleDomain({"k": Domain.range("bigint", 0, top)}))
         if data.draw(st.booleans()):
@@ -53,7 +56,7 @@ def test_a_consumer_that_asks_now_and_then_ends_up_to_date(steps: list[tuple[int
 
 
 def test_any_filter_wakes_the_one_who_waits() -> None:
-    """B38: waiting ends with the first news of any filter, not of all."""
+    """Waiting ends with the first news of any filter, not of all (B38)."""
     a, b = filters()
     held = FilterSet([a, b])
     waiter = Started(lambda: held.wait_newer(0))

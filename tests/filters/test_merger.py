@@ -33,14 +33,14 @@ class Watched:
 
 
 def test_a_single_partition() -> None:
-    """B22: the only partition's domain is the filter."""
+    """The only partition's domain is the filter (B22)."""
     held = target()
     assert FilterMerger(held, expected=1).report(0, ids(1, 2)) is True
     assert held.snapshot() == Snapshot(1, ids(1, 2), is_complete=True)
 
 
 def test_everything_ends_the_collection() -> None:
-    """B23: one partition that says ALL completes the filter as ALL at once; later reports are ignored."""
+    """One partition that says ALL completes the filter as ALL at once; later reports are ignored (B23)."""
     held = target()
     merger = FilterMerger(held, expected=3)
     merger.report(1, ids(1))
@@ -56,7 +56,7 @@ def test_everything_ends_the_collection() -> None:
 
 
 def test_the_union_over_partitions() -> None:
-    """B24: a probe row may match a key of any partition, so the filter is the union of all."""
+    """A probe row may match a key of any partition, so the filter is the union of all (B24)."""
     held = target()
     merger = FilterMerger(held, expected=3)
     for partition, values in enumerate([(1, 2), (2, 3), (9,)]):
@@ -65,7 +65,7 @@ def test_the_union_over_partitions() -> None:
 
 
 def test_an_empty_build_side_is_none() -> None:
-    """B25: zero partitions, or only empty ones, are NONE: nothing on the probe side can match."""
+    """Zero partitions, or only empty ones, are NONE: nothing on the probe side can match (B25)."""
     held = target()
     FilterMerger(held, expected=0)
     assert held.snapshot() == Snapshot(1, TupleDomain.none(), is_complete=True)
@@ -82,7 +82,7 @@ def test_an_empty_build_side_is_none() -> None:
 
 
 def test_several_columns_over_several_partitions() -> None:
-    """B26: columns are united each on its own; a column that one partition does not constrain is not constrained."""
+    """Columns are united each on its own; a column that one partition does not constrain is not constrained (B26)."""
     held = target("a", "b")
     merger = FilterMerger(held, expected=2)
     merger.report(0, TupleDomain({"a": Domain.of("int", [1]), "b": Domain.of("string", ["x"])}))
@@ -96,7 +96,7 @@ def test_several_columns_over_several_partitions() -> None:
 
 
 def test_columns_that_nobody_asked_for_are_dropped() -> None:
-    """B27: a report may say more than the filter is for; the rest is left out, whatever its type."""
+    """A report may say more than the filter is for; the rest is left out, whatever its type (B27)."""
     held = target("a")
     merger = FilterMerger(held, expected=2)
     merger.report(0, TupleDomain({"a": Domain.of("int", [1]), "unused": Domain.of("int", [7])}))
@@ -105,7 +105,7 @@ def test_columns_that_nobody_asked_for_are_dropped() -> None:
 
 
 def test_a_union_over_the_size_limit_is_compacted() -> None:
-    """B28: many values become a bitmap, then a bloom in their range, then the range; no value is lost."""
+    """Many values become a bitmap, then a bloom in their range, then the range; no value is lost (B28)."""
     keys = np.arange(300) * 97
     parts = [TupleDomain({"k": Domain.of_array("bigint", keys[i::5])}) for i in range(5)]
     kinds = []
@@ -127,7 +127,7 @@ def test_a_union_over_the_size_limit_is_compacted() -> None:
 
 
 def test_texts_over_the_limit_become_a_bloom() -> None:
-    """B28: text has no bitmaps; beyond the set it is a bloom within its range, which turns strangers away."""
+    """Text has no bitmaps; beyond the set it is a bloom within its range, which turns strangers away (B28)."""
     held = target()
     merger = FilterMerger(held, expected=3, limits=Limits(max_distinct=50))
     words = [[f"{p}-{i}" for i in range(40)] for p in range(3)]
@@ -142,7 +142,7 @@ def test_texts_over_the_limit_become_a_bloom() -> None:
 
 
 def test_what_is_still_too_big_is_everything() -> None:
-    """B29: where even the range is too large, or ranges are switched off, the filter is ALL, and complete."""
+    """Where even the range is too large, or ranges are switched off, the filter is ALL, and complete (B29)."""
     for limits in (Limits(max_bytes=60), Limits(max_distinct=1, max_bytes=120, ranges=False)):
         held = target()
         merger = FilterMerger(held, expected=2, limits=limits)
@@ -379,7 +379,7 @@ def test_many_threads_report_at_once() -> None:
         mine = [p for p in range(64) if p % 4 == thread % 4]
         return sum(merger.report(p, ids(p)) for p in mine)
 
-    threads = [Started(lambda i=i: work(i)) for i in range(8)]  # type: ignore[misc]
+    threads = [Started(lambda i=i: work(i)) for i in range(8)]
     gate.open()
     assert sum(thread.result() for thread in threads) == 64
     assert [state.domain for state in watched.states] == [TupleDomain.all(), ids(*range(64))]
@@ -419,7 +419,12 @@ def test_the_owner_of_the_memory_may_widen_what_is_published() -> None:
     """The union is shown to the one who shares out the memory, and what it gives back is the filter."""
     shown: list[TupleDomain] = []
     held = target()
-    merger = FilterMerger(held, expected=2, fit=lambda merged: shown.append(merged) or merged.simplify(1))
+
+    def fit(merged: TupleDomain) -> TupleDomain:
+        shown.append(merged)
+        return merged.simplify(1)
+
+    merger = FilterMerger(held, expected=2, fit=fit)
     merger.report(0, ids(1))
     assert merger.expected == 2
     merger.report(1, ids(9))

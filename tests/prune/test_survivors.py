@@ -31,11 +31,14 @@ class Container:
 @st.composite
 def containers(draw: st.DrawFn, name: str) -> Container:
     """Rows with statistics of which any part may be missing, text maxima cut off, NaN left out or let in."""
-    rows = draw(st.lists(maybe_null(name), max_size=5))
+    rows: list[Any] = draw(st.lists(maybe_null(name), max_size=5))
+    low: Any
+    high: Any
     kept = sorted((r for r in rows if r is not None and r == r), key=lambda v: order_key(name, v))
     low, high, cut = (kept[0], kept[-1], False) if kept else (None, None, False)
     hidden = draw(st.sets(st.sampled_from(["min", "max", "nulls", "rows"])))
-    if name in ("string", "binary") and kept and draw(st.booleans()):
+    shortened: bool = draw(st.booleans())
+    if name in ("string", "binary") and kept and shortened:
         low, high, cut = low[: draw(st.integers(0, len(low)))], high[: draw(st.integers(0, len(high)))], True
     if any(r is not None and r != r for r in rows) and draw(st.booleans()):
         low, high = draw(st.sampled_from([(NAN, high), (low, NAN), (NAN, NAN)]))

@@ -36,13 +36,13 @@ def test_waits_no_longer_than_the_limit() -> None:
 
 
 def test_a_limit_of_nothing_never_blocks() -> None:
-    """G101: maxWait=0s starts at once; every filter comes late, whatever a race between build and planning gives."""
+    """`maxWait=0s` starts at once; every filter comes late, whatever a race between build and planning gives (G101)."""
     assert waited(Running(3.0), 0.0) == (None, 0.0)
     assert waited(Running(0.0), 0.0) == (None, 0.0)
 
 
 def test_one_clock_for_all_waves() -> None:
-    """G103: the clock starts at the first wait; a second wave has only what the first has left."""
+    """The clock starts at the first wait; a second wave has only what the first has left (G103)."""
     first = Running(1.5)
     waiting = Waiting(2.0, clock=lambda: first.now)
 

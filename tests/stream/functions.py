@@ -7,18 +7,19 @@ from collections.abc import Iterator
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import LongType
 
 one_more = sf.udf(lambda value: None if value is None else value + 1, LongType())  # depends on the row alone
 
 
-@sf.pandas_udf(LongType())  # type: ignore[call-overload, untyped-decorator]
+@pandas_udf(LongType())  # type: ignore[call-overload]
 def rows_in_batch(values: pd.Series) -> pd.Series:
     """Return how many rows came together."""
     return pd.Series([len(values)] * len(values))
 
 
-@sf.pandas_udf(LongType())  # type: ignore[call-overload, untyped-decorator]
+@pandas_udf(LongType())  # type: ignore[call-overload]
 def rows_so_far(frames: Iterator[pd.Series]) -> Iterator[pd.Series]:
     """Return how many rows the task has seen before."""
     seen = 0

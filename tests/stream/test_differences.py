@@ -11,7 +11,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from tests.stream.streams import Run, read_stream, write_batch
+from tests.stream.streams import Row, Run, read_stream, write_batch
 from tests.stream.test_pushdown import RISING, same, windowed
 
 
@@ -32,7 +32,8 @@ def test_progress_does_not_count_what_is_not_read(gated: SparkSession, tmp_path:
 
 def test_an_error_in_a_late_row_is_not_seen(gated: SparkSession, tmp_path: Path) -> None:
     """Spark alone computes a late row before it drops it."""
-    for number, rows in enumerate([*RISING, [(1, 9, 3.0), (2, 2, 300.0)]]):
+    batches: list[list[Row]] = [*RISING, [(1, 9, 3.0), (2, 2, 300.0)]]
+    for number, rows in enumerate(batches):
         write_batch(tmp_path / "source", number, rows)
 
     def program(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:

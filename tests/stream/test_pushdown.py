@@ -46,7 +46,7 @@ class _First(random.Random):
 
 
 # The largest late time at a watermark of 90; None: nothing may be cut.
-CUTS = {
+CUTS: dict[str, list[float | None]] = {
     "tumbling": [89.999999],
     "sliding": [74.999999],
     "session": [85.0],
@@ -239,7 +239,7 @@ def test_strict_mode_cuts_at_the_watermark_itself(gated: SparkSession, tmp_path:
 
 def test_it_can_be_turned_off_and_only_reported(gated: SparkSession, tmp_path: Path) -> None:
     """`enabled=false` leaves no trace; `strategy=never` reads everything and says so."""
-    batches = [*RISING, [(1, 9, 3.0)]]
+    batches: list[list[Row]] = [*RISING, [(1, 9, 3.0)]]
     headgate.enable(gated, strategy="never")
     told = same(gated, tmp_path / "never", windowed, batches).report().batches[2].sources[0]
     assert (told.late_rows, told.reason) == (1, "reported but not applied: spark.headgate.strategy=never")

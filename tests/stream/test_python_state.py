@@ -58,7 +58,7 @@ def in_pandas_without_time(spark: SparkSession, folders: Sequence[Path]) -> Data
 
 def with_state(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
     """Counts with timers in event time."""
-    from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
     class Count(StatefulProcessor):
         def init(self, handle: StatefulProcessorHandle) -> None:
@@ -66,13 +66,13 @@ def with_state(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
             self.count = handle.getValueState("count", "n int")
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802,N803
-            n = (self.count.get()[0] if self.count.exists() else 0) + sum(len(frame) for frame in rows)
+            n = ((self.count.get() or (0,))[0] if self.count.exists() else 0) + sum(len(frame) for frame in rows)
             self.count.update((n,))
             self.handle.registerTimer(timerValues.getCurrentWatermarkInMs() + 60_000)
             yield pd.DataFrame({"k": [key[0]], "n": [n]})
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:  # noqa: N802,N803
-            n = self.count.get()[0] if self.count.exists() else 0
+            n = (self.count.get() or (0,))[0] if self.count.exists() else 0
             self.count.clear()
             yield pd.DataFrame({"k": [key[0]], "n": [-n]})
 

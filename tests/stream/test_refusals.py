@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -60,7 +61,8 @@ def in_a_row(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
 
 
 def in_arrow(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
-    return _counted(_stream(spark, folders).withColumn("v", sf.arrow_udf(rows_in_arrow, LongType())("v")))
+    function: Any = sf.arrow_udf  # type: ignore[attr-defined]  # PySpark finds it when it runs
+    return _counted(_stream(spark, folders).withColumn("v", function(rows_in_arrow, LongType())("v")))
 
 
 def dealt_out(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:

@@ -26,6 +26,7 @@ def test_a_restart_goes_on_with_the_watermark_of_the_checkpoint(gated: SparkSess
     assert pair.runs["off"].dropped == 2
 
 
+@pytest.mark.spark
 @pytest.mark.slow
 def test_killed_twice_it_writes_what_an_undisturbed_run_writes(tmp_path: Path) -> None:
     """SIGKILL in the middle of batches, with Headgate on; the undisturbed run is Spark alone."""

@@ -7,13 +7,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 import headgate
-from tests.stream.streams import read_stream, write_batch
+from tests.stream.streams import Row, read_stream, write_batch
 from tests.stream.test_pushdown import RISING
 
 
 def test_batch_queries_inside_foreach_batch_keep_working(gated: SparkSession, tmp_path: Path) -> None:
     """A join with a table inside `foreachBatch` gives its rows, while the stream around it is filtered."""
-    for number, rows in enumerate([*RISING, [(1, 1, 2.0), (2, 2, 300.0)]]):
+    batches: list[list[Row]] = [*RISING, [(1, 1, 2.0), (2, 2, 300.0)]]
+    for number, rows in enumerate(batches):
         write_batch(tmp_path / "source", number, rows)
     gated.range(10).selectExpr("cast(id as int) id", "id * 10 as tens").write.parquet(str(tmp_path / "table"))
     found: dict[int, list[tuple[int, int]]] = {}
@@ -33,7 +34,8 @@ def test_batch_queries_inside_foreach_batch_keep_working(gated: SparkSession, tm
 
 def test_disabling_reaches_a_running_query(gated: SparkSession, tmp_path: Path) -> None:
     """The query goes on, unfiltered; nothing more is told of it."""
-    for number, rows in enumerate([*RISING, [(1, 1, 2.0)]]):
+    batches: list[list[Row]] = [*RISING, [(1, 1, 2.0)]]
+    for number, rows in enumerate(batches):
         write_batch(tmp_path / "source", number, rows)
     stream = read_stream(gated, tmp_path / "source").withWatermark("ts", "10 seconds").dropDuplicates(["k", "ts"])
     query = stream.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint")).start()

@@ -80,7 +80,7 @@ def test_streaming_scan_with_dynamic_filter_applied() -> None:
     """A reader of batches that asks the filter hands on only what is on time, as the watermark moves."""
     late, seen = WatermarkFilter("ts", MILLIS), []
     for times in ([100, 200], [150, 300], [250, 400]):
-        passed = late.apply(batch_of(times))
+        passed = late.apply(batch_of([*times]))
         seen.append([] if passed is None else passed["ts"].cast(pa.int64()).to_pylist())
         late.advance(max(times) - 50)
     assert seen == [[100, 200], [150, 300], [250, 400]]
@@ -144,7 +144,7 @@ def test_slack_keeps_rows_that_are_a_little_late() -> None:
 def test_late_rows_anywhere_in_the_batch(times: list[int]) -> None:
     """Late rows at the start, at the end, at both and between."""
     expected = [row for row, time in enumerate(times) if time >= 250]
-    assert kept(advanced(250), batch_of(times)) == expected
+    assert kept(advanced(250), batch_of([*times])) == expected
 
 
 def test_late_rows_at_the_ends_are_cut_off_without_copying() -> None:

@@ -20,7 +20,7 @@ from headgate.suites.queries import is_ordered, to_spark
         ([(None,), (1,)], [(1,), (None,)]),
     ],
 )
-def test_same(expected: list, found: list) -> None:  # type: ignore[type-arg]
+def test_same(expected: list, found: list) -> None:
     """What Spark itself may give in another order or with another last digit is the same."""
     assert difference(expected, found) == ""
 
@@ -36,7 +36,7 @@ def test_same(expected: list, found: list) -> None:  # type: ignore[type-arg]
         ([(1,), (1,), (2,)], [(1,), (2,), (2,)]),
     ],
 )
-def test_different(expected: list, found: list) -> None:  # type: ignore[type-arg]
+def test_different(expected: list, found: list) -> None:
     """A missing, an extra or a changed row is told."""
     assert difference(expected, found)
 

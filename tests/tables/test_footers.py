@@ -21,7 +21,7 @@ def test_a_footer_is_read_once(tmp_path: Path) -> None:
     """A second look at the same files reads nothing."""
     files, cache, asked = [_file(tmp_path / f"{i}.parquet") for i in range(20)], FooterCache(), []
 
-    def counting(wanted):  # type: ignore[no-untyped-def]
+    def counting(wanted):
         asked.extend(wanted)
         return read_local_tails(wanted)
 

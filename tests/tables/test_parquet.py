@@ -33,7 +33,7 @@ def _layout(path: Path, table: pa.Table, **options: Any) -> ParquetLayout:
     return layout_from_listing(_listing([path]), FooterCache())
 
 
-VALUES = {
+VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "bigint": (pa.int64(), [1, 2, 3, 4]),
     "int": (pa.int32(), [-5, 2, 3, 4]),
     "double": (pa.float64(), [-1.5, 2.0, 3.0, 4.5]),

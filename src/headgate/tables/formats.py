@@ -17,12 +17,20 @@ from headgate.tables.layout import Listing, ReadTails, TableLayout
 from headgate.tables.parquet import layout_from_listing
 
 
+class KeptLayout(TableLayout, Protocol):
+    """A layout that is kept from one query to the next, each of which reads files in its own way."""
+
+    def reading(self, read_tails: ReadTails) -> KeptLayout:
+        """Return the same layout, with what is known of it, reading the ends of files in another way."""
+        ...
+
+
 class MakeLayout(Protocol):
     """Makes the layout of the files that were listed, as one format stores them."""
 
     def __call__(
         self, listing: Listing, footers: FooterCache, read_tails: ReadTails, *, case_sensitive: bool
-    ) -> TableLayout:
+    ) -> KeptLayout:
         """Return the layout."""
         ...
 
@@ -39,7 +47,7 @@ class LayoutCache:
     def __init__(self, most: int = 64) -> None:
         self.footers = FooterCache()
         self._most, self._lock = most, Lock()
-        self._held: OrderedDict[tuple[str, bytes, bool], TableLayout] = OrderedDict()
+        self._held: OrderedDict[tuple[str, bytes, bool], KeptLayout] = OrderedDict()
 
     def get(
         self,

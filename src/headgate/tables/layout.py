@@ -66,14 +66,21 @@ ReadTails = Callable[[Sequence[tuple[str, int, int]]], list[bytes | None]]
 class TableLayout(Protocol):
     """The containers of a table, from the coarsest to the finest, with their statistics."""
 
-    files: Sequence[DataFile]
-    partition_columns: Sequence[tuple[str, str]]
-    partitions: Sequence[Sequence[Any]]
+    @property
+    def files(self) -> Sequence[DataFile]:
+        """The files, each with the number of its partition."""
+        ...
+
+    @property
+    def partition_columns(self) -> Sequence[tuple[str, str]]:
+        """The columns that partitions are made by, as ``(name, type)``."""
+        ...
+
+    @property
+    def partitions(self) -> Sequence[Sequence[Any]]:
+        """The values of those columns, partition by partition."""
+        ...
 
     def statistics(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
         """Return the row groups of these files, with the statistics of these ``(name, type)`` columns."""
-        ...
-
-    def reading(self, read_tails: ReadTails) -> TableLayout:
-        """Return the same layout, with what is known of it, reading the ends of files in another way."""
         ...
