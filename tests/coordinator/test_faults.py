@@ -406,11 +406,11 @@ def test_a_thousand_idle_polls_leave_nothing_behind(coordinator: Coordinator, cl
     until(lambda: coordinator.connections == 0)
     assert coordinator.long_polls == 0
     assert running.polls._waiters == {}
-    held = weakref.ref(coordinator.registry.get(query))
+    query_ref = weakref.ref(coordinator.registry.get(query))
     coordinator.registry.end(query)
     until(lambda: not running.polls._answers)
-    until(lambda: gc.collect() == 0 or held() is None)
-    assert held() is None
+    until(lambda: gc.collect() == 0 or query_ref() is None)
+    assert query_ref() is None
 
 
 # --- starting and stopping ----------------------------------------------------------------------------------------
