@@ -90,15 +90,15 @@ def test_a_filter_added_late_brings_what_it_knows() -> None:
 
 
 def test_news_that_comes_while_a_filter_is_added_is_not_lost() -> None:
-    """Interleaving: a filter completes while its first state is being noted; both arrive, the newer last."""
+    """Interleaving: a filter completes while its first state is being recorded; both arrive, the newer last."""
     (a,) = new_filters(1)
     filters, gate = FilterSet(), Gate()
 
     class Slow(FilterSet):
-        def _note(self, id: str, state: Snapshot) -> None:
+        def _record(self, id: str, state: Snapshot) -> None:
             if state.version == 1:
                 gate.park()
-            super()._note(id, state)
+            super()._record(id, state)
 
     filters = Slow()
     a.update(ids(1, 2))
