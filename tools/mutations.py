@@ -86,7 +86,7 @@ VALUES = (
     _fast("NULL is lost in a union", "domain/domain.py", "self.null_allowed or other.null_allowed)", "False)", DOMAINS),
     _fast(
         "NULL is lost in a union of many",
-        "domain/domain.py",
+        "domain/constructors.py",
         "any(d.null_allowed for d in domains)",
         "all(d.null_allowed for d in domains)",
         (*DOMAINS, *MERGER),
@@ -94,8 +94,8 @@ VALUES = (
     _fast(
         "union is taken for intersection",
         "domain/algebra.py",
-        "from_intervals(a.kind, a.intervals().union(b.intervals()))",
-        "from_intervals(a.kind, a.intervals().intersect(b.intervals()))",
+        "from_intervals(a.type, a.intervals().union(b.intervals()))",
+        "from_intervals(a.type, a.intervals().intersect(b.intervals()))",
         DOMAINS,
     ),
     _fast(
@@ -108,8 +108,8 @@ VALUES = (
     _fast(
         "a bloom forgets the span of what it is united with",
         "domain/algebra.py",
-        "held = bloom.held.union(span(members).intervals())",
-        "held = bloom.held",
+        "ranges = bloom.ranges.union(span(members).intervals())",
+        "ranges = bloom.ranges",
         ("tests/domain/test_bloom.py", *DOMAINS),
     ),
     _fast(
@@ -122,8 +122,8 @@ VALUES = (
     _fast(
         "less than: the smallest build value is taken for the largest",
         "domain/comparison.py",
-        "up_to(span.kind, span.highs[0],",
-        "up_to(span.kind, span.lows[0],",
+        "up_to(span.type, span.highs[0],",
+        "up_to(span.type, span.lows[0],",
         ("tests/domain/test_comparison.py",),
     ),
     _fast(
@@ -164,7 +164,7 @@ VALUES = (
 )
 
 PRUNING = (
-    _fast("NaN is pruned by a range", "prune/survivors.py", "if not domain.holds_nan():", "if True:", SURVIVORS),
+    _fast("NaN is pruned by a range", "prune/survivors.py", "if not holds_nan(domain):", "if True:", SURVIVORS),
     _fast(
         "a cut-off maximum ends where it is cut",
         "prune/survivors.py",
@@ -203,8 +203,8 @@ PRUNING = (
     _fast(
         "dates of the old calendar are believed",
         "tables/parquet.py",
-        "if kind in _OLDEST and not _recent(low, _OLDEST[kind]):",
-        "if kind in _OLDEST and low is None:",
+        "if type_name in _OLDEST and not _recent(low, _OLDEST[type_name]):",
+        "if type_name in _OLDEST and low is None:",
         ("tests/tables/test_parquet.py",),
     ),
     _fast(

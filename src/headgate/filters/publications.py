@@ -1,4 +1,4 @@
-"""What people publish, by name: queries find the filter of a marked column here, as long as its publisher is held."""
+"""Find published filters by id: queries look up marked columns here, as long as the publisher is referenced."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _PUBLISHED: WeakValueDictionary[str, ColumnFilter] = WeakValueDictionary()
 
 
 def announce(filter: ColumnFilter) -> None:
-    """Let queries find a filter by its id."""
+    """Make a filter available to queries by its id."""
     _PUBLISHED[filter.id] = filter
 
 
 def published(id: str) -> ColumnFilter | None:
-    """Return the filter of that id, or None where whoever published it has let go of it."""
+    """Return the filter of that id, or None if its publisher is gone."""
     return _PUBLISHED.get(id)

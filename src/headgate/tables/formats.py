@@ -1,7 +1,7 @@
-"""The table formats whose files can be narrowed: `FORMATS`, from the name that Spark gives a format to its layouts.
+"""Name the table formats whose files can be narrowed: `FORMATS`, from Spark's name of a format to its layouts.
 
 A format is registered here, and in `TableFormats.java`, which recognises its scans, lists their files and narrows them.
-The layouts of the tables that were read last are kept with their footers.
+The layouts of recently read tables are cached with their footers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class KeptLayout(TableLayout, Protocol):
 
 
 class MakeLayout(Protocol):
-    """Makes the layout of the files that were listed, as one format stores them."""
+    """Makes the layout of listed files of one format."""
 
     def __call__(
         self, listing: Listing, footers: FooterCache, read_tails: ReadTails, *, case_sensitive: bool
@@ -39,15 +39,15 @@ FORMATS: Mapping[str, MakeLayout] = {"Parquet": layout_from_listing}
 
 
 class LayoutCache:
-    """The layouts of the tables read last, with their footers. Thread-safe.
+    """The layouts of recently read tables, with their footers. Thread-safe.
 
-    A layout is found by its listing, which names each file with its size and time: a changed file is another listing.
+    The key is the listing, which names each file with its size and time, so a changed file makes another key.
     """
 
-    def __init__(self, most: int = 64) -> None:
+    def __init__(self, max_tables: int = 64) -> None:
         self.footers = FooterCache()
-        self._most, self._lock = most, Lock()
-        self._held: OrderedDict[tuple[str, bytes, bool], KeptLayout] = OrderedDict()
+        self._max_tables, self._lock = max_tables, Lock()
+        self._layouts: OrderedDict[tuple[str, bytes, bool], KeptLayout] = OrderedDict()
 
     def get(
         self,
@@ -59,12 +59,12 @@ class LayoutCache:
     ) -> TableLayout:
         """Return the layout of a listing."""
         if (make := FORMATS.get(format)) is None:
-            raise InvalidFilter(f"the format {format!r} is unknown; known formats are {', '.join(FORMATS)}")
+            raise InvalidFilter(f"files of format {format!r} cannot be narrowed; expected one of {', '.join(FORMATS)}")
         key = (format, listing.text, case_sensitive)
         with self._lock:
-            if key not in self._held:
-                self._held[key] = make(listing, self.footers, read_tails, case_sensitive=case_sensitive)
-            self._held.move_to_end(key)
-            while len(self._held) > self._most:
-                self._held.popitem(last=False)
-            return self._held[key].reading(read_tails)
+            if key not in self._layouts:
+                self._layouts[key] = make(listing, self.footers, read_tails, case_sensitive=case_sensitive)
+            self._layouts.move_to_end(key)
+            while len(self._layouts) > self._max_tables:
+                self._layouts.popitem(last=False)
+            return self._layouts[key].reading(read_tails)
