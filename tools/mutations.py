@@ -287,8 +287,8 @@ QUERIES = (
     _fast(
         "values that come too late are used",
         "query/schedule.py",
-        "            if not self._is_open(planned):\n                return\n            held = sum(",
-        "            held = sum(",
+        "            if not self._is_open(planned):\n                return\n            used = sum(",
+        "            used = sum(",
         SCHEDULE,
     ),
     _fast(

@@ -26,9 +26,9 @@ class Publisher:
     """
 
     def __init__(self, gate: Gate, df: DataFrame, column: str) -> None:
-        position, kind = _find(df, column)
+        position, type_name = _find(df, column)
         self.column = column
-        self._filter = ColumnFilter(f"{column}-{next(_numbers)}", value_type(kind), blocking=False)
+        self._filter = ColumnFilter(f"{column}-{next(_numbers)}", value_type(type_name), blocking=False)
         announce(self._filter)
         self.frame: DataFrame = gate.published(df, position, self._filter.id)
 

@@ -32,8 +32,8 @@ def document_of(domain: Domain) -> dict[str, Any]:
 
 def column(values: Any, *, name: str = "bigint", null: Any = False) -> bytes:
     """The JSON of one column with the given values."""
-    column = {"type": name, "values": values, "nullAllowed": null}
-    return json.dumps({"version": 1, "columnDomains": {"k": column}}).encode()
+    domain = {"type": name, "values": values, "nullAllowed": null}
+    return json.dumps({"version": 1, "columnDomains": {"k": domain}}).encode()
 
 
 def at(value: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def at(value: Any) -> dict[str, Any]:
 @per_type
 @given(data=st.data())
 def test_domains_survive_the_journey(name: str, data: st.DataObject) -> None:
-    """JSON and the binary form lead back to an equal domain of the same kind, for every kind and type (F98)."""
+    """F98: JSON and the binary form lead back to an equal domain of the same kind, for every kind and type."""
     model = data.draw(models(name))
     domain = TupleDomain({"k": model.domain, "other": Domain.not_null("int")})
     for back in (
@@ -336,11 +336,11 @@ def test_a_changed_document_is_refused_or_read_as_it_says(document: dict[str, An
     if columns is None:
         assert domain.is_none
         return
-    for name, column in columns.items():
-        if column["type"] not in ("int", "bigint", "string") or column["values"]["type"] in ("bloom", "bitmap"):
+    for name, written in columns.items():
+        if written["type"] not in ("int", "bigint", "string") or written["values"]["type"] in ("bloom", "bitmap"):
             continue
-        for asked in data.draw(probes(column["type"])):
-            says = column["nullAllowed"] if asked is None else holds(column["values"], column["type"], asked)
+        for asked in data.draw(probes(written["type"])):
+            says = written["nullAllowed"] if asked is None else holds(written["values"], written["type"], asked)
             found = domain.find(name)
             if not domain.is_none:
                 assert says == (True if found is None else asked in found)

@@ -55,11 +55,11 @@ def _remark(node: Node, scans: dict[int, ScanReport], joins: dict, filters: dict
         case nodes.Scan() if (scan := scans.get(node.id)) is not None:
             if not scan.filters:
                 return f"no filter: {scan.reason}"
-            held = "; ".join(
+            filtered = "; ".join(
                 f"{name}: {filters[name].column} {filters[name].kind or filters[name].state}" for name in scan.filters
             )
             size = f"{readable_bytes(scan.bytes_read)} of {readable_bytes(scan.bytes_total)}"
-            return f"{held} -> {scan.files_read} of {scan.files_total} files, {size}"
+            return f"{filtered} -> {scan.files_read} of {scan.files_total} files, {size}"
         case nodes.Join() if (join := joins.get(node.id)) is not None:
             return f"feeds {', '.join(join.filters)}" if join.filters else f"no filter: {join.reason}"
     return ""

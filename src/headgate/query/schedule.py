@@ -123,8 +123,8 @@ class BuildSchedule:
             if not self._is_open(planned):
                 return
             others = (known.domain for name, known in self._facts.items() if name != planned.id)
-            held = sum(other.nbytes for other in others if other is not None)
-            domain = within_memory(found, held, self._settings)
+            used = sum(other.nbytes for other in others if other is not None)
+            domain = within_memory(found, used, self._settings)
             if not domain.is_all or state.is_complete:
                 self._facts[planned.id] = FilterFacts(planned, domain)
         if state.is_complete:
@@ -158,8 +158,8 @@ class BuildSchedule:
         with self._lock:
             if not self._is_open(planned):
                 return
-            held = sum(known.domain.nbytes for known in self._facts.values() if known.domain is not None)
-            fitting = within_memory(probed, held, self._settings)
+            used = sum(known.domain.nbytes for known in self._facts.values() if known.domain is not None)
+            fitting = within_memory(probed, used, self._settings)
             limit = f"spark.headgate.memoryLimit={readable_bytes(self._settings.memory_limit)}"
             why = f"the values do not fit: all filters of a query share {limit}; raise it to use them"
             widened = "" if fitting is probed else why
@@ -208,9 +208,9 @@ class BuildSchedule:
             return dict(self._facts), dict(self._narrowed)
 
 
-def within_memory(domain: Domain, held: int, settings: Settings) -> Domain:
+def within_memory(domain: Domain, used: int, settings: Settings) -> Domain:
     """Return the narrowest of a domain, its range and ALL that fits into what is left of the memory limit."""
-    room = settings.memory_limit - held
+    room = settings.memory_limit - used
     if domain.nbytes <= room:
         return domain
     ranged = domain.simplify(1)
