@@ -21,6 +21,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.streaming.query import StreamingQuery
 
 FILES = 24
 ROWS = 200
@@ -70,8 +73,7 @@ def run(home: Path, source: Path, *, kills: int = 0, seed: int = 0, headgate: bo
         if ended:
             break
         killed += 1
-    written = {path.stem: path.read_text() for path in sorted(home.glob("out/*.json"))}
-    return Outcome(written, killed, late_rows)
+    return Outcome(written(home), killed, late_rows)
 
 
 def _attempt(home: Path, source: Path, steps: int | None, headgate: bool) -> tuple[bool, int]:
@@ -102,10 +104,7 @@ def _told(child: subprocess.Popen[str]) -> Iterator[str]:
 
 
 def child(home: Path, source: Path, headgate_on: bool) -> None:
-    """Count by window, each batch into a file of its own; a batch that runs again writes the same file again."""
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql import functions as sf
-
+    """Run the query in a Spark of its own, and say how many late rows it left unread."""
     import headgate
 
     spark = (
@@ -120,7 +119,14 @@ def child(home: Path, source: Path, headgate_on: bool) -> None:
     )
     if headgate_on:
         headgate.enable(spark)
-    (home / "out").mkdir(exist_ok=True)
+    query = count_by_window(spark, home, source)
+    print("late", headgate.streaming_report(query).late_rows, flush=True)
+    spark.stop()
+
+
+def count_by_window(spark: SparkSession, home: Path, source: Path) -> StreamingQuery:
+    """Run the query to its end, each batch into a file of its own; one that runs again writes the same file again."""
+    (home / "out").mkdir(parents=True, exist_ok=True)
 
     def write(rows: DataFrame, number: int) -> None:
         print("begin", number, flush=True)
@@ -141,8 +147,12 @@ def child(home: Path, source: Path, headgate_on: bool) -> None:
         .start()
     )
     query.awaitTermination()
-    print("late", headgate.streaming_report(query).late_rows, flush=True)
-    spark.stop()
+    return query
+
+
+def written(home: Path) -> dict[str, str]:
+    """Return what each batch wrote."""
+    return {path.stem: path.read_text() for path in sorted(home.glob("out/*.json"))}
 
 
 if __name__ == "__main__":

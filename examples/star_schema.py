@@ -1,5 +1,7 @@
 """Show Headgate at work: a small star schema in files, three queries off and on, and one of them explained.
 
+    python examples/star_schema.py [ROWS]      so many rows in each of the 64 files; 250,000 unless told
+
 Makes its own data in a temporary folder and removes it again.
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -24,6 +27,7 @@ import headgate
 from headgate.plan.sizes import readable_bytes
 
 FILES, ROWS, DAYS, ITEMS, ROUNDS = 64, 250_000, 1_825, 20_000, 3
+GROUPS = 5  # of each file
 QUERIES = {
     "one week of sales": """
         select s.store, sum(s.price) revenue from sales s join days d on s.day_id = d.day_id
@@ -38,7 +42,7 @@ QUERIES = {
 }
 
 
-def make_tables(home: Path, progress: Progress) -> None:
+def make_tables(home: Path, progress: Progress, rows: int) -> None:
     """Write sales in the order of their days, as they came in, and two small dimensions."""
     task = progress.add_task("making tables", total=FILES)
     random = np.random.default_rng(7)
@@ -46,13 +50,13 @@ def make_tables(home: Path, progress: Progress) -> None:
     for number in range(FILES):
         first, last = number * DAYS // FILES, (number + 1) * DAYS // FILES
         columns = {
-            "day_id": np.sort(random.integers(first, last, ROWS)),
-            "item_id": random.integers(0, ITEMS, ROWS),
-            "store": random.integers(0, 50, ROWS),
-            "quantity": random.integers(1, 9, ROWS),
-            "price": random.integers(100, 99_999, ROWS),
+            "day_id": np.sort(random.integers(first, last, rows)),
+            "item_id": random.integers(0, ITEMS, rows),
+            "store": random.integers(0, 50, rows),
+            "quantity": random.integers(1, 9, rows),
+            "price": random.integers(100, 99_999, rows),
         }
-        pq.write_table(pa.table(columns), home / "sales" / f"part-{number:03}.parquet", row_group_size=50_000)
+        pq.write_table(pa.table(columns), home / "sales" / f"part-{number:03}.parquet", row_group_size=rows // GROUPS)
         progress.advance(task)
     day = np.datetime64("2020-01-01") + np.arange(DAYS)
     year, month = day.astype("datetime64[Y]").astype(int) + 1970, day.astype("datetime64[M]").astype(int) % 12 + 1
@@ -106,7 +110,7 @@ def compare(spark: SparkSession, query: str) -> tuple[float, float, bool, headga
     return statistics.median(off[1:]), statistics.median(on[1:]), same, report
 
 
-def main() -> None:
+def main(rows: int = ROWS) -> None:
     """Make the tables, run the queries, print one table and one plan."""
     console, home = Console(width=120), Path(tempfile.mkdtemp(prefix="headgate-demo-"))
     try:
@@ -122,7 +126,7 @@ def main() -> None:
             title="Headgate off and on",
         )
         with Progress(console=console, transient=True) as progress:
-            make_tables(home, progress)
+            make_tables(home, progress, rows)
             task = progress.add_task("running queries", total=len(QUERIES) + 1)
             spark = start_spark(home)
             progress.advance(task)
@@ -149,4 +153,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:2]))

@@ -62,6 +62,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The Spark session of the whole run: two local cores, UTC, quiet. Never stop it inside a test."""
     from pyspark.sql import SparkSession
 
+    from tests.local_files import use_plain_local_files
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     session = (
@@ -81,6 +83,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
+    use_plain_local_files(session)
     yield session
     session.stop()
 

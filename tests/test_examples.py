@@ -14,6 +14,7 @@ from headgate.prune import survivors_of_column
 
 ROOT = Path(__file__).resolve().parent.parent
 WITH_SPARK = {"star_schema": [pytest.mark.spark, pytest.mark.slow]}
+ARGUMENTS = {"star_schema": ["2000"]}  # rows in each file: a demo for people takes many more, to show the difference
 EXAMPLES = [
     pytest.param(path, marks=WITH_SPARK.get(path.stem, []), id=path.stem)
     for path in sorted((ROOT / "examples").glob("*.py"))
@@ -24,7 +25,7 @@ EXAMPLES = [
 def test_example_runs(example: Path, tmp_path: Path) -> None:
     """An example ends well; each of them checks its own answer and says so with its exit code."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100"}
-    command = [sys.executable, "-W", "error", str(example)]
+    command = [sys.executable, "-W", "error", str(example), *ARGUMENTS.get(example.stem, [])]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip()

@@ -24,6 +24,10 @@ MakeFrame = Callable[[], DataFrame]
 Check = Callable[..., QueryReport]
 Answer = Counter[Any] | tuple[str, str]
 
+# For plans that are large, or planned again and again: compiling their code takes longer than running it.
+INTERPRETED = {"spark_sql_codegen_wholeStage": "false", "spark_sql_codegen_factoryMode": "NO_CODEGEN"}
+GENERATED = {"spark_sql_codegen_wholeStage": "true", "spark_sql_codegen_factoryMode": "FALLBACK"}
+
 
 @dataclass(frozen=True)
 class Comparison:

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.batch.changing_tables import CHANGES, PLANNERS, ChangingTables, actions, queries
-from tests.batch.differential import Answer, enabled, outcome, settings
+from tests.batch.differential import INTERPRETED, Answer, enabled, outcome, settings
 
 PlainAnswers = Callable[[str, str], dict[str, Answer]]
 
@@ -47,7 +47,6 @@ CASES = [
         )
     ),
 ]
-CHEAP = {"spark_sql_codegen_wholeStage": "false", "spark_sql_codegen_factoryMode": "NO_CODEGEN"}
 
 
 @contextmanager
@@ -105,7 +104,7 @@ def test_a_plan_made_before_a_change(
 ) -> None:
     """A frame is planned, a table changes, the frame runs: what was learned from the old files is not used any more."""
     options, configured = MODES[mode]
-    with settings(spark, **CHEAP, **configured):
+    with settings(spark, **INTERPRETED, **configured):
         expected = plain_answers(layout, change)
         with made(spark, tmp_path, layout) as tables, enabled(spark, **options) as gate:
             frames = planned_frames(spark, layout)

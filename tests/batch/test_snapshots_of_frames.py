@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 import headgate
 from tests.batch.changing_tables import ChangingTables, explained, planned, queries
-from tests.batch.differential import Answer, enabled, outcome, rows_of, settings
-from tests.batch.test_snapshots import CHEAP, LATE, NO_BROADCAST, WAITING, made
+from tests.batch.differential import INTERPRETED, Answer, enabled, outcome, rows_of, settings
+from tests.batch.test_snapshots import LATE, NO_BROADCAST, WAITING, made
 
 Steps = Callable[[ChangingTables], list[Answer]]
 OPTIONS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
@@ -28,7 +28,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 def same_steps(spark: SparkSession, home: Path, layout: str, mode: str, steps: Steps) -> list[Answer]:
     """Take the same steps on tables of their own with Headgate off and on; return the answers of each step."""
     options, configured = OPTIONS[mode]
-    with settings(spark, **CHEAP, **configured):
+    with settings(spark, **INTERPRETED, **configured):
         with made(spark, home / "off", layout) as tables:
             expected = steps(tables)
         with made(spark, home / "on", layout) as tables, enabled(spark, **options) as gate:
@@ -61,7 +61,7 @@ def test_filtered_frames_are_fresh(spark: SparkSession, tmp_path: Path, come_fir
         told += [outcome(lambda f=f: f) for f in frames]
         return told + [outcome(lambda f=f: f.groupBy().count()) for f in frames]
 
-    with settings(spark, **CHEAP, **configured, **headgate_settings):
+    with settings(spark, **INTERPRETED, **configured, **headgate_settings):
         with made(spark, tmp_path / "off", "catalog") as tables:
             expected = steps(tables, lambda frame: frame)
         with made(spark, tmp_path / "on", "catalog") as tables:
@@ -171,7 +171,7 @@ def test_a_file_rewritten_with_the_same_size_and_time(
     spark.read.parquet(str(folder)).createOrReplaceTempView("rewritten")
     spark.read.parquet(str(tmp_path / "dim.parquet")).createOrReplaceTempView("rewritten_few")
     query = "select d.k, f.v from (select k from rewritten_few where k = 5) d left join rewritten f on f.k = d.k"
-    with settings(spark, **CHEAP, **configured), enabled(spark, **options) as gate:
+    with settings(spark, **INTERPRETED, **configured), enabled(spark, **options) as gate:
         frame = spark.sql(query)
         if planned_before:
             planned(frame)

@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.batch.changing_tables import ChangingTables, queries
-from tests.batch.differential import Answer, enabled, outcome, rows_of, settings
+from tests.batch.differential import INTERPRETED, Answer, enabled, outcome, rows_of, settings
 from tests.batch.moments import MOMENTS, once_at
-from tests.batch.test_snapshots import CHEAP, LATE, NO_BROADCAST, WAITING, made
+from tests.batch.test_snapshots import LATE, NO_BROADCAST, WAITING, made
 
 WRITES: dict[str, dict[str, list[tuple[int, int, int]]]] = {
     "dim": {"dim": [(55, 1, 5)]},
@@ -49,7 +49,7 @@ def test_a_write_while_the_query_is_planned(
     """An INSERT in another thread is seen whole or not at all, by the query, by its second run, and by the next query."""
     options, configured = MODES[mode]
     writes = WRITES[written]
-    with settings(spark, **CHEAP, **configured):
+    with settings(spark, **INTERPRETED, **configured):
         for name in ("left", "anti") if written != "both" else ("left",):
             query = queries("catalog")[name]
             possible = possible_answers(spark, tmp_path / name, query, writes)
@@ -86,7 +86,7 @@ def test_a_cache_that_is_evicted_after_the_build(spark: SparkSession, tmp_path: 
         moment = "when the plan is written" if rows_kept else "before the plan is written"
         query = "select e.id, f.v from evicted e left join live_fact f on f.k = e.id"
         try:
-            with settings(spark, **CHEAP, **configured), enabled(spark, **WAITING) as gate:
+            with settings(spark, **INTERPRETED, **configured), enabled(spark, **WAITING) as gate:
                 for _ in range(5):  # a clock may give matching rows by chance
                     with once_at(moment, evict):
                         rows = rows_of(spark.sql(query))
