@@ -57,10 +57,6 @@ format: $(READY) ## format the code and fix what ruff can fix
 	@$(BIN)/ruff format $(SOURCES)
 	@$(BIN)/ruff check --fix $(SOURCES)
 
-.PHONY: settings
-settings: $(READY) ## write docs/settings.md from the settings
-	@$(BIN)/python tools/settings_page.py
-
 .PHONY: bench-domain
 bench-domain: $(READY) ## measure domains, filters and pruning against their bars
 	@$(BIN)/python -m bench.domain

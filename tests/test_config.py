@@ -74,6 +74,6 @@ def test_a_bad_value_in_the_configuration_counts_as_its_default() -> None:
 
 
 def test_the_settings_page_is_the_one_that_is_written() -> None:
-    """docs/settings.md is written from the settings; `make settings` writes it again."""
+    """docs/settings.md is written from the settings; `tools/settings_page.py` writes it again."""
     assert PAGE.read_text(encoding="utf-8") == page()
     assert all(setting.help for setting in SETTINGS)

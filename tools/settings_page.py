@@ -13,7 +13,7 @@ Each setting is a key `spark.headgate.<name>` of the session and a keyword of `h
 `max_wait`, `coordinator.port` is `coordinator_port`. You can change it between two queries with SQL `SET`. Headgate
 refuses a bad value and says what is allowed.
 
-This page is written by `make settings`, from `SETTINGS` in `src/headgate/config.py`.
+This page is written by `python tools/settings_page.py`, from `SETTINGS` in `src/headgate/config.py`.
 
 | name | default | takes | what it does |
 |---|---|---|---|

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pyspark.logger import PySparkLogger
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -287,7 +288,7 @@ def _started(session: AbstractContextManager[Any], *, debug: bool) -> Iterator[A
     """Start Spark, and keep what its Java process says to itself; with ``debug`` it may speak."""
     _check_java()
     if not debug:  # PySpark logs the whole Java trace of a bad query here
-        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     with ExitStack() as stack:
         if debug:
             yield stack.enter_context(session)
