@@ -26,9 +26,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 import headgate
-from headgate.bench.data import DEFAULT_HOME, tables
-from headgate.bench.results import machine
 from headgate.catalyst.bridge import bytes_read
+from headgate.suites.data import DEFAULT_HOME, tables
+from headgate.suites.results import machine
 
 KEY = "ss_sold_date_sk"
 WARM_UP = 2  # rounds that are not counted: the JVM compiles what runs often

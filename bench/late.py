@@ -31,13 +31,13 @@ from rich.console import Console
 from rich.table import Table
 
 import headgate
-from headgate.bench.data import tables
 from headgate.catalyst.wire import LateQuery
 from headgate.config import Settings
 from headgate.coordinator.polls import Polls
 from headgate.domain import Domain, TupleDomain
 from headgate.observe import QueryReport
 from headgate.query.late import LateFilters
+from headgate.suites.data import tables
 
 PUBLICATIONS, WARM_UP = 300, 50
 EXECUTORS = 2
@@ -102,7 +102,7 @@ def session(folder: Path) -> SparkSession:
 def never_published() -> Iterator[None]:
     """Let no late filter arrive meanwhile."""
     original = LateFilters._bring
-    LateFilters._bring = lambda *_: None  # type: ignore[method-assign]
+    LateFilters._bring = lambda *_, **__: None  # type: ignore[method-assign]
     try:
         yield
     finally:

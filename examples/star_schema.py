@@ -24,7 +24,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 import headgate
-from headgate.observe.report import readable_bytes
+from headgate.plan.sizes import readable_bytes
 
 FILES, ROWS, DAYS, ITEMS, ROUNDS = 64, 250_000, 1_825, 20_000, 3
 GROUPS = 5  # of each file

@@ -1,7 +1,7 @@
 """Local files that Spark writes without starting a process for each.
 
-Without its native library Hadoop runs `chmod` for each file and folder that it makes, and `readlink` four times for
-each file that a stream's checkpoint renames: a small stream starts four hundred processes, and waits for them.
+Without its native library Hadoop runs `chmod` for each file and folder it makes, and `readlink` four times for each
+file that a stream's checkpoint renames: a small stream starts four hundred processes, which take longer than it does.
 """
 
 from __future__ import annotations

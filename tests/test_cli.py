@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from headgate import cli
@@ -59,7 +60,7 @@ def in_a_process(*arguments: str) -> Done:
 @pytest.fixture
 def called(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a command in this process."""
-    monkeypatch.setattr(logging.getLogger("SQLQueryContextLogger"), "level", logging.NOTSET)
+    monkeypatch.setattr(PySparkLogger.getLogger("SQLQueryContextLogger"), "level", logging.NOTSET)
 
     def call(*arguments: str) -> Done:
         with pytest.raises(SystemExit) as ended:
@@ -101,7 +102,7 @@ def test_a_running_session_keeps_its_views(spark: SparkSession, called: Command,
     ("arguments", "told"),
     [
         (("sql", "select 1", "--table", "fact=nowhere"), "there is nothing at 'nowhere'"),
-        (("sql", "select 1", "--table", "fact"), "is not name=path"),
+        (("sql", "select 1", "--table", "fact"), "must be name=path"),
         (("sql", "select 1", "--strategy", "fast"), "cost, always or never"),
         (("bench", "tpch", "--layout", "heap"), "plain, clustered, partitioned"),
         (("bench", "run", "--tables", "nowhere", "--queries", "nowhere"), "there is no folder at 'nowhere'"),

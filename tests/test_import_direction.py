@@ -37,9 +37,10 @@ ROOMS = (
     "query",
     "stream",
     "session",
+    "publish",
     "api",
     "graph",
-    "bench",
+    "suites",
     "cli",
 )
 FOUNDATIONS = {"config", "errors", "typing"}  # importable from everywhere; import no room

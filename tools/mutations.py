@@ -25,11 +25,11 @@ PLAN = (
     _plan("outer join: the other side is filtered", ADD, LEFT_SIDES, LEFT_SIDES.replace("RIGHT OUTER", "LEFT OUTER")),
     _plan("anti join: the wrong side is filtered", ADD, LEFT_SIDES, LEFT_SIDES.replace("RIGHT OUTER", "LEFT ANTI")),
     _plan("full outer join is filtered", ADD, LEFT_SIDES, LEFT_SIDES.replace("RIGHT OUTER", "FULL OUTER")),
-    _plan("a comparison is not turned round", ADD, '"<=>": "<=>", "<": ">",', '"<=>": "<=>", "<": "<",'),
+    _plan("a comparison is not turned round", ADD, "Op.LESS: Op.GREATER,", "Op.LESS: Op.LESS,"),
     _plan(
         "a filter passes a LIMIT",
         TRACE,
-        'raise _Stopped("below a LIMIT: which rows it keeps must not change")',
+        'raise _Stopped("the scan is below a LIMIT: a filter would change which rows the LIMIT keeps")',
         "return _trace(node.children[0], column, compared, shuffles, reasons)",
     ),
     _plan(
@@ -63,12 +63,17 @@ PLAN = (
         "return stored in (FLOAT, TINYINT, SMALLINT, INT, BIGINT)",
     ),
     _plan("a random build side is used", UNSUPPORTED, "if not node.deterministic:", "if node.streaming:"),
-    _plan("JDBC is taken to be stable", UNSUPPORTED, '"cached", "checkpoint"})', '"cached", "checkpoint", "jdbc"})'),
+    _plan(
+        "what cannot be read again is a build side",
+        UNSUPPORTED,
+        "if isinstance(node, Scan) and Can.REREAD not in node.can:",
+        "if isinstance(node, Scan) and not node.can and node.source is Source.CACHE:",
+    ),
     _plan(
         "a build with a LIMIT is run twice",
         UNSUPPORTED,
-        "build_once_only=_runs_differently_twice(build)",
-        "build_once_only=False",
+        "once_only = planned.feed is not Feed.PUBLISHED and _runs_differently_twice(build)",
+        "once_only = False",
     ),
 )
 
@@ -81,7 +86,7 @@ VALUES = (
     _fast("NULL is lost in a union", "domain/domain.py", "self.null_allowed or other.null_allowed)", "False)", DOMAINS),
     _fast(
         "NULL is lost in a union of many",
-        "domain/domain.py",
+        "domain/constructors.py",
         "any(d.null_allowed for d in domains)",
         "all(d.null_allowed for d in domains)",
         (*DOMAINS, *MERGER),
@@ -89,8 +94,8 @@ VALUES = (
     _fast(
         "union is taken for intersection",
         "domain/algebra.py",
-        "from_intervals(a.kind, a.intervals().union(b.intervals()))",
-        "from_intervals(a.kind, a.intervals().intersect(b.intervals()))",
+        "from_intervals(a.type, a.intervals().union(b.intervals()))",
+        "from_intervals(a.type, a.intervals().intersect(b.intervals()))",
         DOMAINS,
     ),
     _fast(
@@ -103,8 +108,8 @@ VALUES = (
     _fast(
         "a bloom forgets the span of what it is united with",
         "domain/algebra.py",
-        "held = bloom.held.union(span(members).intervals())",
-        "held = bloom.held",
+        "ranges = bloom.ranges.union(span(members).intervals())",
+        "ranges = bloom.ranges",
         ("tests/domain/test_bloom.py", *DOMAINS),
     ),
     _fast(
@@ -117,8 +122,8 @@ VALUES = (
     _fast(
         "less than: the smallest build value is taken for the largest",
         "domain/comparison.py",
-        "up_to(span.kind, span.highs[0],",
-        "up_to(span.kind, span.lows[0],",
+        "up_to(span.type, span.highs[0],",
+        "up_to(span.type, span.lows[0],",
         ("tests/domain/test_comparison.py",),
     ),
     _fast(
@@ -159,7 +164,7 @@ VALUES = (
 )
 
 PRUNING = (
-    _fast("NaN is pruned by a range", "prune/survivors.py", "if not domain.holds_nan():", "if True:", SURVIVORS),
+    _fast("NaN is pruned by a range", "prune/survivors.py", "if not holds_nan(domain):", "if True:", SURVIVORS),
     _fast(
         "a cut-off maximum ends where it is cut",
         "prune/survivors.py",
@@ -198,8 +203,8 @@ PRUNING = (
     _fast(
         "dates of the old calendar are believed",
         "tables/parquet.py",
-        "if kind in _OLDEST and not _recent(low, _OLDEST[kind]):",
-        "if kind in _OLDEST and low is None:",
+        "if type_name in _OLDEST and not _recent(low, _OLDEST[type_name]):",
+        "if type_name in _OLDEST and low is None:",
         ("tests/tables/test_parquet.py",),
     ),
     _fast(
@@ -256,4 +261,43 @@ FILTERS = (
     ),
 )
 
-MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *JAVA_MUTATIONS)
+SCHEDULE = ("tests/query/test_schedule.py",)
+QUERIES = (
+    _fast(
+        "NULL is lost where <=> lets it in",
+        "query/schedule.py",
+        "nulls = planned.op == Op.EQUAL_NULL_SAFE and domain.null_allowed",
+        "nulls = False",
+        SCHEDULE,
+    ),
+    _fast(
+        "keys of a failed build are used",
+        "query/schedule.py",
+        "            if result.error:\n",
+        "            if result.error and not fed:\n",
+        SCHEDULE,
+    ),
+    _fast(
+        "a build that may differ is run again",
+        "query/schedule.py",
+        "elif not result.has_rows and any(planned.build_once_only for planned in fed):",
+        "elif not result.has_rows and not fed:",
+        SCHEDULE,
+    ),
+    _fast(
+        "values that come too late are used",
+        "query/schedule.py",
+        "            if not self._is_open(planned):\n                return\n            used = sum(",
+        "            used = sum(",
+        SCHEDULE,
+    ),
+    _fast(
+        "the NULL of a key is not unpacked",
+        "catalyst/packed.py",
+        "has_null, body = bool(packed[1]), packed[2:]",
+        "has_null, body = False, packed[2:]",
+        ("tests/collect/test_unpacking.py",),
+    ),
+)
+
+MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *QUERIES, *JAVA_MUTATIONS)

@@ -5,14 +5,16 @@ import headgate
 gate = headgate.enable(spark)      # every query of this session
 headgate.explain(df)               # the plan with its dynamic filters, and why not where not
 headgate.report(spark)             # what the last query left unread
+headgate.publish(df, "user_id")    # a filter of your own, which may move while queries run
 headgate.streaming_report(query)   # what each micro-batch of a streaming query left unread
 headgate.disable(spark)
 """
 
 from headgate import config, domain, filters, prune, stream
-from headgate.api import disable, enable, explain, filtered, report
+from headgate.api import disable, enable, explain, filtered, publish, report
 from headgate.errors import BadInput, HeadgateError, InvalidFilter, InvalidSetting, UnsupportedSession
 from headgate.observe import QueryReport
+from headgate.publish import Publisher
 from headgate.session import Gate
 from headgate.stream import StreamingReport, WatermarkFilter, streaming_report
 
@@ -23,6 +25,7 @@ __all__ = [
     "HeadgateError",
     "InvalidFilter",
     "InvalidSetting",
+    "Publisher",
     "QueryReport",
     "StreamingReport",
     "UnsupportedSession",
@@ -36,6 +39,7 @@ __all__ = [
     "filtered",
     "filters",
     "prune",
+    "publish",
     "report",
     "stream",
     "streaming_report",

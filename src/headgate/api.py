@@ -1,4 +1,4 @@
-"""The functions that people call: enable, disable, filtered, explain, report."""
+"""The functions that people call: enable, disable, filtered, publish, explain, report."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headgate.catalyst.bridge import session_key
 from headgate.config import checked
 from headgate.observe import QueryReport, explain_text
+from headgate.publish import Publisher
 from headgate.session import Gate
 
 _gates: dict[str, Gate] = {}
@@ -46,10 +47,19 @@ def filtered(df: DataFrame) -> DataFrame:
     return narrowed
 
 
+def publish(df: DataFrame, column: str) -> Publisher:
+    """Make a filter of your own: publish which values of a column still matter, before a query runs or while it does.
+
+    The publisher's ``frame`` is the DataFrame to query. Several publishers on one DataFrame are ANDed:
+    ``headgate.publish(headgate.publish(df, "day").frame, "user")``.
+    """
+    return Publisher(_gate_for(df), df, column)
+
+
 def explain(df: DataFrame) -> None:
     """Print the plan of a DataFrame with its dynamic filters, and for each join and scan without one the reason."""
-    root, told = _gate_for(df).explain(df)
-    print(explain_text(root, told))  # noqa: T201 - as DataFrame.explain does
+    root, found = _gate_for(df).explain(df)
+    print(explain_text(root, found))  # noqa: T201 - as DataFrame.explain does
 
 
 def report(spark: SparkSession) -> QueryReport:

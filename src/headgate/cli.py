@@ -23,21 +23,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pyspark.logger import PySparkLogger
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 import headgate
-from headgate.bench.anchors import anchors as find_anchors
-from headgate.bench.data import DEFAULT_HOME, SUITES
-from headgate.bench.data import tables as make_tables
-from headgate.bench.queries import folder_queries, original_queries, suite_queries
-from headgate.bench.results import Run, into_document, to_markdown, write
-from headgate.bench.runner import QueryResult, run_suite, spark_over
-from headgate.bench.unfinished import Unfinished
 from headgate.catalyst.sentences import SPARK_ERRORS, sentence
 from headgate.errors import BadInput, HeadgateError
-from headgate.observe.report import QueryReport, readable_bytes
+from headgate.observe.report import QueryReport
+from headgate.plan.sizes import readable_bytes
+from headgate.suites.anchors import anchors as find_anchors
+from headgate.suites.data import DEFAULT_HOME, SUITES
+from headgate.suites.data import tables as make_tables
+from headgate.suites.queries import folder_queries, original_queries, suite_queries
+from headgate.suites.results import Run, into_document, to_markdown, write
+from headgate.suites.runner import QueryResult, run_suite, spark_over
+from headgate.suites.unfinished import Unfinished
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Dynamic filtering for Apache Spark.")
 _SHOWN_ROWS = 20
@@ -69,7 +71,7 @@ def sql(
     ] = False,
     compare: Annotated[bool, typer.Option(help="Run it with Headgate off and on, and compare.")] = False,
     strategy: Annotated[str, typer.Option(help="Which filters to apply: cost, always or never.")] = "cost",
-    debug: Annotated[bool, typer.Option(help="Show the whole trace of an error.")] = False,
+    debug: Annotated[bool, typer.Option(help="Show the full trace of an error.")] = False,
 ) -> None:
     """Run SQL over Parquet tables with Headgate."""
     console = Console()
@@ -97,14 +99,14 @@ def _suite_command(suite: str) -> Callable[..., None]:
     def command(
         scale: Annotated[float, typer.Option(help="The scale factor; 1 is about a gigabyte.")] = 1.0,
         layout: Annotated[str, typer.Option(help="plain, clustered or partitioned (by date).")] = "clustered",
-        rounds: Annotated[int, typer.Option(help="How many timed rounds after one to warm up.")] = 3,
-        only: Annotated[str, typer.Option(help="Some queries only, such as q03,q05.")] = "",
+        rounds: Annotated[int, typer.Option(help="Number of timed rounds, after one to warm up.")] = 3,
+        only: Annotated[str, typer.Option(help="Run only these queries, such as q03,q05.")] = "",
         anchors: Annotated[bool, typer.Option(help="Also time the anchors that are installed.")] = False,
         without: Annotated[str, typer.Option(help="Anchors to leave out, such as lowered,datafusion.")] = "",
-        resume: Annotated[bool, typer.Option(help="Go on with the same run if it was stopped.")] = False,
-        document: Annotated[Path | None, typer.Option(help="A Markdown document to put the table into.")] = None,
+        resume: Annotated[bool, typer.Option(help="Continue the same run if it was stopped.")] = False,
+        document: Annotated[Path | None, typer.Option(help="A Markdown document to write the table into.")] = None,
         home: Annotated[Path, typer.Option(help="Where tables and results are kept.")] = DEFAULT_HOME,
-        debug: Annotated[bool, typer.Option(help="Show the whole trace of an error.")] = False,
+        debug: Annotated[bool, typer.Option(help="Show the full trace of an error.")] = False,
     ) -> None:
         with _one_sentence(debug=debug):
             folder = make_tables(suite, scale, layout, home, tell=typer.echo)
@@ -143,9 +145,9 @@ for _suite in SUITES:
 def bench_run(
     tables: Annotated[Path, typer.Option(help="A folder with one folder of Parquet files for each table.")],
     queries: Annotated[Path, typer.Option(help="A folder of .sql files, one query each.")],
-    rounds: Annotated[int, typer.Option(help="How many timed rounds after one to warm up.")] = 3,
+    rounds: Annotated[int, typer.Option(help="Number of timed rounds, after one to warm up.")] = 3,
     home: Annotated[Path, typer.Option(help="Where results are kept.")] = DEFAULT_HOME,
-    debug: Annotated[bool, typer.Option(help="Show the whole trace of an error.")] = False,
+    debug: Annotated[bool, typer.Option(help="Show the full trace of an error.")] = False,
 ) -> None:
     """Do the same for your own Parquet tables and SQL files."""
     with _one_sentence(debug=debug):
@@ -203,13 +205,13 @@ def _run_bench(
 
 def _refuse_differences(run: Run) -> None:
     if any(result.differs for result in run.results):
-        raise BadInput("some answers differ: see the lines above")
+        raise BadInput("some answers differ; see the lines above")
 
 
 def _named_path(item: str) -> tuple[str, str]:
     name, equals, path = item.partition("=")
     if not equals or not name.isidentifier() or not path:
-        raise BadInput(f"--table {item!r} is not name=path, as in --table fact=data/fact")
+        raise BadInput(f"--table {item!r} must be name=path, as in --table fact=data/fact")
     is_glob = any(sign in path for sign in "*?[{")  # which Spark resolves
     if "://" not in path and not is_glob and not Path(path).exists():
         raise BadInput(f"table {name}: there is nothing at {path!r}; give the path of a Parquet file or folder")
@@ -222,7 +224,7 @@ def _show(console: Console, rows: list[Any], columns: list[str]) -> None:
         table.add_row(*("NULL" if value is None else str(value) for value in row))
     console.print(table)
     if len(rows) > _SHOWN_ROWS:
-        console.print(f"the first {_SHOWN_ROWS} rows are shown")
+        console.print(f"only the first {_SHOWN_ROWS} rows are shown")
 
 
 def _compare(console: Console, spark: Any, query: str, strategy: str) -> None:
@@ -238,7 +240,7 @@ def _compare(console: Console, spark: Any, query: str, strategy: str) -> None:
     table.add_row("on", f"{on:.2f}", str(read), str(left), readable_bytes(report.bytes_read), "yes" if same else "NO")
     console.print(table, report)
     if not same:
-        raise BadInput("the answers differ: this is a bug of Headgate, or the query is not deterministic")
+        raise BadInput("the answers differ: either this is a bug in Headgate, or the query is not deterministic")
 
 
 def _both(spark: Any, query: str, strategy: str) -> tuple[float, list[Any], float, list[Any], QueryReport]:
@@ -286,7 +288,7 @@ def _started(session: AbstractContextManager[Any], *, debug: bool) -> Iterator[A
     """Start Spark, and keep what its Java process says to itself; with ``debug`` it may speak."""
     _check_java()
     if not debug:  # PySpark logs the whole Java trace of a bad query here
-        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     with ExitStack() as stack:
         if debug:
             yield stack.enter_context(session)
@@ -299,7 +301,7 @@ def _started(session: AbstractContextManager[Any], *, debug: bool) -> Iterator[A
         except Exception as error:
             said.seek(0)
             lines = said.read().decode(errors="replace").strip().splitlines() or [str(error)]
-            raise BadInput(f"Spark did not start: {lines[-1]}; --debug shows all that it says") from error
+            raise BadInput(f"Spark did not start: {lines[-1]}; --debug shows all of its output") from error
         finally:
             os.dup2(before, 2)
             os.close(before)
@@ -310,16 +312,16 @@ def _check_java() -> None:
     """Refuse to start without a Java that Spark runs on, which is found the way Spark finds it."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    where = f"JAVA_HOME is {home!r}" if home else "java is on the PATH"
+    where = f"JAVA_HOME is {home!r}" if home else f"the java on the PATH is {java!r}"
     if java is None:
-        raise BadInput(f"Spark needs Java {_JAVA} or later, and there is none: {_INSTALL}, or set JAVA_HOME to one")
+        raise BadInput(f"Spark needs Java {_JAVA} or later, but none was found: {_INSTALL}, or set JAVA_HOME")
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError as error:
         raise BadInput(f"{where}, but {java!r} cannot be run; {_INSTALL} and set JAVA_HOME to it") from error
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    found = re.search(r'version "(?:1\.)?(\d+)', answer)
     if found is not None and int(found[1]) < _JAVA:
-        raise BadInput(f"Spark needs Java {_JAVA} or later, and {where}, which is Java {found[1]}; {_INSTALL}")
+        raise BadInput(f"Spark needs Java {_JAVA} or later, but {where}, which is Java {found[1]}; {_INSTALL}")
 
 
 @contextmanager

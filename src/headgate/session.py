@@ -117,7 +117,7 @@ class Gate:
             self._note_unfiltered()
             last = self._queries[-1].report() if self._queries else QueryReport(note="no query has run yet")
         except Exception as error:  # noqa: BLE001 - telling what happened must not fail either
-            return QueryReport(failures=[*self._bridge.failures, str(error)], note="the last query could not be read")
+            return QueryReport(failures=[*self._bridge.failures, str(error)], note="the last report could not be made")
         report = self._last or last
         report.failures = self._bridge.failures
         return report
@@ -134,6 +134,7 @@ class Gate:
         report = planned.report()
         if planned.late is not None:
             planned.late.end()
+        planned.conclude()
         return planned.root, report
 
     def filtered(self, frame: Any) -> Any:
@@ -143,6 +144,10 @@ class Gate:
         except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
             self._bridge.note_failure(error)
             return frame
+
+    def published(self, frame: Any, position: int, id: str) -> Any:
+        """Return the DataFrame with a column marked that values are published for."""
+        return self._bridge.published(frame, position, id)
 
     def close(self) -> None:
         """Take the rule out of the session and put its settings back."""

@@ -34,7 +34,7 @@ def test_inclusive_and_exclusive_ends(check: Check, op: str, edge: int, files: i
 def test_not_equal_has_no_filter(check: Check) -> None:
     """`<>` excludes at most one value a row, and no filter is made of it."""
     report = check(f"select fact.k, d.id from fact join {TWO} on fact.k <> d.id")
-    assert_unfiltered(report, "no comparison between the two sides")
+    assert_unfiltered(report, "not a plain comparison between its two sides")
 
 
 def test_casts_beside_an_inequality(check: Check) -> None:
@@ -45,7 +45,7 @@ def test_casts_beside_an_inequality(check: Check) -> None:
     report = check(f"select fact.k, d.id from fact join {few} d on fact.big < cast(d.id as bigint)")
     assert assert_narrowed(report, "fact", "big").files_read == 1
     report = check(f"select fact.k, d.id from fact join {few} d on cast(fact.num as int) < d.id")
-    assert_unfiltered(report, "column is cast with loss: double to int")
+    assert_unfiltered(report, "column is cast from double to int")
 
 
 def test_null_safe_equality(check: Check) -> None:
@@ -53,7 +53,7 @@ def test_null_safe_equality(check: Check) -> None:
     report = check(f"select fact.k, n, d.id from fact join {WITH_NULL} on fact.n <=> d.id")
     assert assert_narrowed(report, "fact", "n").files_read == 2
     report = check("select fact.k, sparse, d.id from fact join (values (777), (null)) d(id) on fact.sparse <=> d.id")
-    assert_unfiltered(report, "would remove nothing")
+    assert_unfiltered(report, "would skip nothing")
 
 
 def test_null_safe_equality_without_nulls_on_the_build_side(check: Check) -> None:
@@ -136,7 +136,7 @@ def test_two_joins_that_exclude_each_other(check: Check) -> None:
 def test_clauses_under_or_feed_nothing(check: Check) -> None:
     """`a = x OR b = y` is no conjunction: either may fail, so neither filters."""
     report = check("select fact.k, d.id from fact join (values (210, 610)) d(id, b) on fact.k = d.id or fact.big = d.b")
-    assert_unfiltered(report, "no comparison between the two sides")
+    assert_unfiltered(report, "not a plain comparison between its two sides")
 
 
 def test_clauses_beside_an_or_are_kept(check: Check) -> None:

@@ -13,7 +13,6 @@ from threading import Event
 from typing import Any
 
 import pytest
-from py4j.java_gateway import get_field
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -87,10 +86,10 @@ def test_a_port_that_is_taken_costs_the_late_filters_only(
             _ = gate.url
     assert len(report.failures) == 2
     assert f"port {taken}" in report.failures[0]
-    assert "set spark.headgate.coordinator.port to a port that is free" in report.failures[0]
+    assert "set spark.headgate.coordinator.port to a free port" in report.failures[0]
     assert sum(str(taken) in record.getMessage() for record in caplog.records) == 1
     assert [f.reason for f in report.filters if f.column == "k"] == [
-        "the query did not wait for it, and there is no coordinator to bring it late"
+        "the query did not wait for the filter, and there is no coordinator to send it later"
     ]
 
 
@@ -157,7 +156,7 @@ def test_how_long_an_executor_waits_for_news(
     with held_back(monkeypatch), enabled(spark, refresh_max_wait=setting, **LATE) as gate:
         spark.sql(QUERY)._jdf.queryExecution().optimizedPlan()
         query = gate._queries[-1].late._query
-        source = get_field(query._context, "late")
+        source = query._context.late().source()
         query._classes.call("late.LatePoller", "ensure", source, source.state())
         assert asked.wait(60.0)
     assert waits[0] == pytest.approx(seconds)

@@ -224,7 +224,7 @@ def test_a_dotted_name_and_a_nested_column(spark: SparkSession, tmp_path: Path) 
     probe = spark.read.schema("a struct<b:int>, `a.b` int, v bigint").parquet(str(folder))
     for op, values in (("=", ("105",)), ("<=>", ("105", "cast(null as int)"))):
         report = same_rows(spark, lambda o=op, v=values: joined(spark, probe, "`a.b`", *v, op=o))
-        assert_unfiltered(report, "would remove nothing")
+        assert_unfiltered(report, "would skip nothing")
 
 
 def test_names_that_differ_in_case(spark: SparkSession, tmp_path: Path) -> None:

@@ -261,4 +261,4 @@ def test_timestamps_of_every_unit(spark: SparkSession, tmp_path: Path) -> None:
         if name != "int96":
             assert assert_narrowed(report, name, "t").files_read == 1
         else:
-            assert_reason(report, "would remove nothing")
+            assert_reason(report, "would skip nothing")

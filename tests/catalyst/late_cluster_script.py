@@ -111,11 +111,11 @@ class Held:
         """Hold them meanwhile."""
         original = LateFilters._bring
 
-        def bring(filters: LateFilters, late: LateFilter, domain: Any) -> None:
+        def bring(filters: LateFilters, late: LateFilter, domain: Any, *, complete: bool = True) -> None:
             if self._withheld and self._withheld in late.planned.clause:
                 return
             assert self._go.wait(DEADLINE)
-            original(filters, late, domain)
+            original(filters, late, domain, complete=complete)
 
         LateFilters._bring = bring  # type: ignore[assignment,method-assign]
         try:

@@ -43,6 +43,7 @@ from headgate.catalyst.wire import (
 )
 from headgate.domain import Domain, value_type
 from headgate.plan import nodes
+from headgate.plan.kinds import Op
 
 WIRE = Path(__file__).parent / "wire"
 
@@ -96,7 +97,7 @@ def test_a_plan_is_read_into_nodes() -> None:
 
     assert (session.broadcast_bytes, session.case_sensitive) == (77, False)
     assert session.settings == {"spark.headgate.strategy": "always"}
-    assert [(c.op, c.sql) for c in join.conjuncts] == [(nodes.Op.EQUAL, "(cat_fact.k = cat_dim.id)")]
+    assert [(c.op, c.sql) for c in join.conjuncts] == [(Op.EQUAL, "(cat_fact.k = cat_dim.id)")]
     assert (fact.source, fact.table, dim.table) == ("parquet", "cat_fact", "cat_dim")
     assert [column.name for column in fact.output] == ["k", "v", "x"]
 
@@ -145,7 +146,7 @@ def test_a_stream_log_is_read_batch_by_batch() -> None:
                 files_skipped=1,
                 row_groups=8,
                 row_groups_skipped=2,
-                reason="no watermark yet",
+                reason="there is no watermark yet",
             )
         ],
     )

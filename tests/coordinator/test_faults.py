@@ -55,17 +55,17 @@ def sentence(answer: httpx.Response) -> str:
         (b"\xff\xfe", "not JSON"),
         (b"null", "expected an object"),
         (b"[]", "expected an object"),
-        (b"{}", "$.columnDomains: missing"),
+        (b"{}", "$.columnDomains: the field is missing"),
         (b'{"columnDomains": 5}', "expected an object or null"),
-        (b'{"columnDomains": {}, "more": 1}', "not a field here"),
+        (b'{"columnDomains": {}, "more": 1}', "the field is unknown"),
         (b'{"columnDomains": {}, "columnDomains": null}', "given twice"),
-        (b'{"version": 2, "columnDomains": {}}', "version 2 is not known"),
+        (b'{"version": 2, "columnDomains": {}}', "unknown version 2"),
         (b'{"columnDomains": {"k": {"type": "bigint", "nullAllowed": 0, "values": {"type": "all"}}}}', "true or false"),
         (b'{"columnDomains": {"k": {"type": "x", "nullAllowed": true, "values": {"type": "all"}}}}', "x"),
         (SOUND.replace(b"bigint", b"tinyint").replace(b"[1]", b"[1000]"), "1000"),
         (b"[" * 100_000, "not JSON"),
         (b'{"columnDomains": NaN}', "not JSON"),
-        (b'{"columnDomains": {}, "\\ud800": 1}', "\\ud800: not a field here"),
+        (b'{"columnDomains": {}, "\\ud800": 1}', "\\ud800: the field is unknown"),
         (b'{"columnDomains": {}, "' + b"x" * 10_000 + b'": 1}', "$.xxx"),
     ],
 )
@@ -160,9 +160,9 @@ def test_a_malformed_header_is_refused(client: httpx.Client, filtered: str, head
         ("PUT", "/v1/query/{query}/dynamicfilters/df/partitions/0?attempt=7", "attempt 7"),
         ("POST", "/v1/query/unknown/events", "no query 'unknown'"),
         ("DELETE", "/v1/query/unknown", "no query 'unknown'"),
-        ("GET", "/v1/query/{query}/status/", "nothing at this address"),
-        ("GET", "/v2", "nothing at this address"),
-        ("GET", "/v1/query//status", "nothing at this address"),
+        ("GET", "/v1/query/{query}/status/", "no such path"),
+        ("GET", "/v2", "no such path"),
+        ("GET", "/v1/query//status", "no such path"),
     ],
 )
 def test_what_is_not_known_is_404(client: httpx.Client, filtered: str, method: str, path: str, said: str) -> None:
@@ -263,7 +263,7 @@ def test_without_the_token_nothing_is_said(
     answer = httpx.get(coordinator.url + path.format(query=filtered), headers=headers)
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == "Bearer"
-    assert sentence(answer) == "send the token of this coordinator as Authorization: Bearer <token>"
+    assert sentence(answer) == "the token is missing or wrong; send it as Authorization: Bearer <token>"
     assert coordinator.token not in answer.text
 
 
@@ -406,11 +406,11 @@ def test_a_thousand_idle_polls_leave_nothing_behind(coordinator: Coordinator, cl
     until(lambda: coordinator.connections == 0)
     assert coordinator.long_polls == 0
     assert running.polls._waiters == {}
-    held = weakref.ref(coordinator.registry.get(query))
+    query_ref = weakref.ref(coordinator.registry.get(query))
     coordinator.registry.end(query)
     until(lambda: not running.polls._answers)
-    until(lambda: gc.collect() == 0 or held() is None)
-    assert held() is None
+    until(lambda: gc.collect() == 0 or query_ref() is None)
+    assert query_ref() is None
 
 
 # --- starting and stopping ----------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def test_the_document_is_what_the_coordinator_does(case: Any, known: Coordinator
     """Whatever is sent, the status, headers and body of the answer are as the document says."""
     register_query(known.registry)
     if case.meta.generation.mode.is_positive:  # a query of a made-up name is never there
-        case.path_parameters |= {name: held for name, held in NAMES.items() if name in case.path_parameters}
+        case.path_parameters |= {name: value for name, value in NAMES.items() if name in case.path_parameters}
     # the document cannot say which values fit the type of a column, or which whole numbers are written without a point
     excluded = [positive_data_acceptance] if case.method in ("PUT", "POST") else []
     case.call_and_validate(base_url=known.url, excluded_checks=excluded)

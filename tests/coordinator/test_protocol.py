@@ -55,7 +55,7 @@ def test_partitions_become_one_filter(coordinator: Coordinator, client: httpx.Cl
     assert put(client, query, 1, ids(2)).json() == {"outcome": "accepted"}
     told = news(client, query)
     assert (told["version"], told["complete"], told["state"]) == (1, True, "RUNNING")
-    assert {name: domain_of(held) for name, held in told["filters"].items()} == {"df": ids(1, 2)}
+    assert {name: domain_of(domain) for name, domain in told["filters"].items()} == {"df": ids(1, 2)}
     assert told["filters"]["df"]["columns"] == ["k"]
     assert put(client, query, 1, ids(2)).json() == {"outcome": "repeated"}
 

@@ -49,7 +49,7 @@ DOUBLES = (*FLOATS, 0.1, 5e-324, -5e-324, 1.7976931348623157e308, 2.0**53, math.
 
 def pool(name: str) -> list[Any]:
     """The values of a type that are most likely to go wrong."""
-    kind = value_type(name)
+    column_type = value_type(name)
     match name:
         case "boolean":
             return [False, True]
@@ -61,10 +61,24 @@ def pool(name: str) -> list[Any]:
             return list(FLOATS)
         case "double":
             return list(DOUBLES)
-    if kind.is_decimal:
-        ends = [kind.low, kind.low + 1, -101, -100, -1, 0, 1, 2, 3, 99, 100, kind.high - 1, kind.high]
-        return [unscaled(kind, place) for place in ends if kind.low <= place <= kind.high]
-    whole = [kind.low, kind.low + 1, -2, -1, 0, 1, 2, 3, 7, 100, kind.high - 1, kind.high]
+    if column_type.is_decimal:
+        ends = [
+            column_type.low,
+            column_type.low + 1,
+            -101,
+            -100,
+            -1,
+            0,
+            1,
+            2,
+            3,
+            99,
+            100,
+            column_type.high - 1,
+            column_type.high,
+        ]
+        return [unscaled(column_type, place) for place in ends if column_type.low <= place <= column_type.high]
+    whole = [column_type.low, column_type.low + 1, -2, -1, 0, 1, 2, 3, 7, 100, column_type.high - 1, column_type.high]
     if name == "date":
         return [*whole, dt.date(2024, 2, 29), dt.date(1, 1, 1), dt.date(9999, 12, 31)]
     if name == "timestamp":
@@ -74,16 +88,16 @@ def pool(name: str) -> list[Any]:
     return whole
 
 
-def unscaled(kind: ValueType, place: int) -> decimal.Decimal:
+def unscaled(column_type: ValueType, place: int) -> decimal.Decimal:
     """The decimal with an unscaled value, built digit by digit."""
     digits = tuple(map(int, str(abs(place))))
-    return decimal.Decimal((int(place < 0), digits, -kind.scale))
+    return decimal.Decimal((int(place < 0), digits, -column_type.scale))
 
 
 @cache
 def values(name: str) -> st.SearchStrategy[Any]:
     """Values of a type: half of them from its pool."""
-    kind = value_type(name)
+    column_type = value_type(name)
     match name:
         case "boolean":
             anything: st.SearchStrategy[Any] = st.booleans()
@@ -95,10 +109,10 @@ def values(name: str) -> st.SearchStrategy[Any]:
             anything = st.floats(width=32)
         case "double":
             anything = st.floats()
-        case _ if kind.is_decimal:
-            anything = st.integers(kind.low, kind.high).map(lambda place: unscaled(kind, place))
+        case _ if column_type.is_decimal:
+            anything = st.integers(column_type.low, column_type.high).map(lambda place: unscaled(column_type, place))
         case _:
-            anything = st.integers(kind.low, kind.high) | st.integers(max(kind.low, -20), 20)
+            anything = st.integers(column_type.low, column_type.high) | st.integers(max(column_type.low, -20), 20)
     return st.sampled_from(pool(name)) | anything
 
 
@@ -201,10 +215,12 @@ def _ranges(name: str) -> st.SearchStrategy[Model]:
 
 
 def _bloom(name: str) -> st.SearchStrategy[Model]:
-    kind = value_type(name)
+    column_type = value_type(name)
 
     def build(drawn: list[Any], words: int, functions: int, spanned: bool, null: bool) -> Model:
-        bits = BloomBits(functions, np.zeros(words, dtype=np.uint64)).add(xxhash64(kind, places_of(kind, drawn)))
+        bits = BloomBits(functions, np.zeros(words, dtype=np.uint64)).add(
+            xxhash64(column_type, places_of(column_type, drawn))
+        )
         span = Domain.of(name, drawn).span() if spanned else None
         keys = {order_key(name, v) for v in drawn}
         domain = Domain.bloom(name, bits, span, null_allowed=null)

@@ -41,10 +41,10 @@ ARROW = {
 
 def arrow_column(name: str, listed: list[Any]) -> pa.Array:
     """The values as Spark would hand them over in Arrow."""
-    kind = value_type(name)
+    column_type = value_type(name)
     if name in ("date", "timestamp", "timestamp_ntz"):
         width = pa.int32() if name == "date" else pa.int64()
-        return pa.array([None if v is None else to_axis(kind, v) for v in listed], width).cast(ARROW[name])
+        return pa.array([None if v is None else to_axis(column_type, v) for v in listed], width).cast(ARROW[name])
     return pa.array(listed, ARROW[name], from_pandas=False)
 
 
@@ -53,13 +53,13 @@ def arrow_column(name: str, listed: list[Any]) -> pa.Array:
 @given(data=st.data())
 def test_arrow_columns_are_read_as_their_values(name: str, data: st.DataObject) -> None:
     """A column, a slice of one, a chunked and a dictionary column all give each value its place, and NULL none."""
-    kind, listed = value_type(name), data.draw(st.lists(maybe_null(name), max_size=8))
-    expected = [None if v is None else to_axis(kind, v) for v in listed]
+    column_type, listed = value_type(name), data.draw(st.lists(maybe_null(name), max_size=8))
+    expected = [None if v is None else to_axis(column_type, v) for v in listed]
     column = arrow_column(name, listed)
     padded = pa.concat_arrays([column[:1], column, column[:1]])[len(column[:1]) :][: len(column)]
     shapes = [column, padded, pa.chunked_array([column, column[:0]], ARROW[name]), column.dictionary_encode()]
     for shape in shapes:
-        places, valid = axis_column(kind, shape)
+        places, valid = axis_column(column_type, shape)
         assert [p if v else None for p, v in zip(places.tolist(), valid.tolist(), strict=True)] == expected
 
 
@@ -169,12 +169,12 @@ def test_null_values_may_not_be_listed() -> None:
 def test_floats_and_their_columns_agree(doubles: list[float], floats: list[float]) -> None:
     """The array twins of the float mappings do what the single ones do, there and back."""
     for name, listed, width in (("double", doubles, np.float64), ("float", floats, np.float32)):
-        kind = value_type(name)
-        places = floats_to_axis(kind, np.array(listed, dtype=width))
-        assert places.tolist() == [to_axis(kind, v) for v in listed]
-        back = axis_to_floats(kind, places)
+        column_type = value_type(name)
+        places = floats_to_axis(column_type, np.array(listed, dtype=width))
+        assert places.tolist() == [to_axis(column_type, v) for v in listed]
+        back = axis_to_floats(column_type, places)
         assert back.dtype == width
-        assert np.array_equal(back, [from_axis(kind, p) for p in places.tolist()], equal_nan=True)
+        assert np.array_equal(back, [from_axis(column_type, p) for p in places.tolist()], equal_nan=True)
         assert not np.signbit(back[back == 0]).any()
 
 

@@ -26,8 +26,8 @@ BIGINT = value_type("bigint")
 
 
 def bloom_of(listed: list[Any], *, name: str = "bigint", items: int = 100) -> BloomBits:
-    kind = value_type(name)
-    return BloomBits.sized_for(items, items * 8).add(xxhash64(kind, places_of(kind, listed)))
+    column_type = value_type(name)
+    return BloomBits.sized_for(items, items * 8).add(xxhash64(column_type, places_of(column_type, listed)))
 
 
 @given(hashes, hashes, st.integers(1, 8), st.integers(1, 9))

@@ -201,8 +201,8 @@ def test_ranges_with_nulls() -> None:
 def test_too_many_bytes_become_a_range() -> None:
     """Few but long values are too much as well; their range is kept while it fits, and ALL when it does not (A17)."""
     texts = pa.array([chr(ord("a") + i) * 50 for i in range(20)])
-    held = built("string", texts, max_bytes=240)
-    assert held == Domain.range("string", "a" * 50, "t" * 50)
+    domain = built("string", texts, max_bytes=240)
+    assert domain == Domain.range("string", "a" * 50, "t" * 50)
     assert built("string", texts, max_bytes=100).is_all
     assert built("bigint", np.arange(3), max_bytes=240).kind is Kind.SET
 
@@ -250,9 +250,9 @@ def test_memory_goes_back_to_zero() -> None:
     assert budget.used == 0
 
     def failing_task() -> None:
-        with DomainBuilder("bigint", budget=budget) as held:
-            held.add(np.arange(1_000))
-            held.add(pa.array(["not a number"]))
+        with DomainBuilder("bigint", budget=budget) as builder:
+            builder.add(np.arange(1_000))
+            builder.add(pa.array(["not a number"]))
 
     with pytest.raises(InvalidFilter):
         failing_task()
@@ -293,9 +293,9 @@ def test_once_built_a_builder_is_done() -> None:
     builder = DomainBuilder("bigint")
     builder.build()
     builder.close()
-    with pytest.raises(InvalidFilter, match="start a new one"):
+    with pytest.raises(InvalidFilter, match="make a new DomainBuilder"):
         builder.add([1])
-    with pytest.raises(InvalidFilter, match="start a new one"):
+    with pytest.raises(InvalidFilter, match="make a new DomainBuilder"):
         builder.build()
 
 

@@ -32,8 +32,8 @@ def document_of(domain: Domain) -> dict[str, Any]:
 
 def column(values: Any, *, name: str = "bigint", null: Any = False) -> bytes:
     """The JSON of one column with the given values."""
-    held = {"type": name, "values": values, "nullAllowed": null}
-    return json.dumps({"version": 1, "columnDomains": {"k": held}}).encode()
+    domain = {"type": name, "values": values, "nullAllowed": null}
+    return json.dumps({"version": 1, "columnDomains": {"k": domain}}).encode()
 
 
 def at(value: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def at(value: Any) -> dict[str, Any]:
 @per_type
 @given(data=st.data())
 def test_domains_survive_the_journey(name: str, data: st.DataObject) -> None:
-    """JSON and the binary form lead back to an equal domain of the same kind, for every kind and type (F98)."""
+    """F98: JSON and the binary form lead back to an equal domain of the same kind, for every kind and type."""
     model = data.draw(models(name))
     domain = TupleDomain({"k": model.domain, "other": Domain.not_null("int")})
     for back in (
@@ -128,13 +128,13 @@ def test_open_ends_are_read() -> None:
 
 def test_types_may_come_from_outside() -> None:
     """A column without a type takes the one that the reader knows, and may not contradict it."""
-    held = {"values": {"type": "discrete", "values": [1]}, "nullAllowed": False}
-    data = json.dumps({"columnDomains": {"k": held}})
+    untyped = {"values": {"type": "discrete", "values": [1]}, "nullAllowed": False}
+    data = json.dumps({"columnDomains": {"k": untyped}})
     assert decode_json(data, {"k": value_type("int")}).find("k") == Domain.of("int", [1])
     with pytest.raises(InvalidFilter, match="missing") as missing:
         decode_json(data)
     assert missing.value.path == "$.columnDomains.k.type"
-    with pytest.raises(InvalidFilter, match="the column is int") as wrong:
+    with pytest.raises(InvalidFilter, match="the column of int") as wrong:
         decode_json(column({"type": "all"}), {"k": value_type("int")})
     assert wrong.value.path == "$.columnDomains.k.type"
 
@@ -248,7 +248,7 @@ def test_columns_travel_under_names() -> None:
     """A column keyed by anything but text cannot be told from another after the journey, so it is refused."""
     for key in (1, None, b"k", ("a",), "\ud800"):
         for encode in (encode_json, encode_binary):
-            with pytest.raises(InvalidFilter, match="named by text"):
+            with pytest.raises(InvalidFilter, match="must be valid text"):
                 encode(TupleDomain({key: Domain.of("int", [1])}))
 
 
@@ -336,11 +336,11 @@ def test_a_changed_document_is_refused_or_read_as_it_says(document: dict[str, An
     if columns is None:
         assert domain.is_none
         return
-    for name, held in columns.items():
-        if held["type"] not in ("int", "bigint", "string") or held["values"]["type"] in ("bloom", "bitmap"):
+    for name, written in columns.items():
+        if written["type"] not in ("int", "bigint", "string") or written["values"]["type"] in ("bloom", "bitmap"):
             continue
-        for asked in data.draw(probes(held["type"])):
-            says = held["nullAllowed"] if asked is None else holds(held["values"], held["type"], asked)
+        for asked in data.draw(probes(written["type"])):
+            says = written["nullAllowed"] if asked is None else holds(written["values"], written["type"], asked)
             found = domain.find(name)
             if not domain.is_none:
                 assert says == (True if found is None else asked in found)

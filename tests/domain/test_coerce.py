@@ -28,10 +28,10 @@ def cast(value: Any, stored: str, compared: str) -> Any:
     """A stored value as Spark casts it: the same number in the other type."""
     if value is None:
         return None
-    kind = value_type(compared)
-    if kind.is_float:
+    column_type = value_type(compared)
+    if column_type.is_float:
         return float(value)
-    return int(value) if not kind.is_decimal else Decimal(value)
+    return int(value) if not column_type.is_decimal else Decimal(value)
 
 
 @pytest.mark.parametrize(("stored", "compared"), LOSSLESS)

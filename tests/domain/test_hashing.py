@@ -27,11 +27,11 @@ def spark_column(spark: SparkSession, name: str, listed: list[object]) -> tuple[
     """A frame with the values and their row numbers, and the column of the type; Python has no calendar for some."""
     from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's documentation gives it
 
-    kind = value_type(name)
+    column_type = value_type(name)
     if name in MOMENTS:
-        frame = spark.createDataFrame([(i, to_axis(kind, v)) for i, v in enumerate(listed)], "i int, v bigint")
+        frame = spark.createDataFrame([(i, to_axis(column_type, v)) for i, v in enumerate(listed)], "i int, v bigint")
         return frame, F.expr(MOMENTS[name])
-    python = [from_axis(kind, to_axis(kind, v)) for v in listed]
+    python = [from_axis(column_type, to_axis(column_type, v)) for v in listed]
     return spark.createDataFrame(list(enumerate(python)), f"i int, v {name}"), F.col("v")
 
 
@@ -40,13 +40,13 @@ def test_xxhash64_is_sparks(name: str, spark: SparkSession) -> None:
     """For every type, xxhash64 of the most awkward values is what Spark's xxhash64 gives."""
     from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's documentation gives it
 
-    kind, listed = value_type(name), pool(name)
+    column_type, listed = value_type(name), pool(name)
     if name in ("string", "binary"):
         listed += [listed[-1][:0].join([listed[3]] * length) for length in range(70)]
     frame, column = spark_column(spark, name, listed)
     rows = frame.select("i", F.xxhash64(column).alias("hash")).orderBy("i").collect()
-    places, _ = axis_column(kind, listed)
-    assert xxhash64(kind, places).tolist() == [row.hash for row in rows]
+    places, _ = axis_column(column_type, listed)
+    assert xxhash64(column_type, places).tolist() == [row.hash for row in rows]
 
 
 def test_negative_zero_and_nan_hash_as_spark_normalises_them(spark: SparkSession) -> None:
@@ -56,9 +56,9 @@ def test_negative_zero_and_nan_hash_as_spark_normalises_them(spark: SparkSession
     ).collect()[0]
     hashes = []
     for name in ("double", "float"):
-        kind = value_type(name)
-        places, _ = axis_column(kind, np.array([-0.0, np.nan]))
-        hashes += xxhash64(kind, places).tolist()
+        column_type = value_type(name)
+        places, _ = axis_column(column_type, np.array([-0.0, np.nan]))
+        hashes += xxhash64(column_type, places).tolist()
     assert list(rows) == hashes
 
 

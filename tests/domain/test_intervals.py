@@ -17,8 +17,8 @@ from tests.domain.strategies import TYPES, exact_models, order_key, per_type, po
 BIGINT, STRING = value_type("bigint"), value_type("string")
 
 
-def pairs(held: Intervals) -> list[tuple[Any, Any]]:
-    return list(zip(held.lows.tolist(), held.highs.tolist(), strict=True))
+def pairs(intervals: Intervals) -> list[tuple[Any, Any]]:
+    return list(zip(intervals.lows.tolist(), intervals.highs.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -27,11 +27,11 @@ def pairs(held: Intervals) -> list[tuple[Any, Any]]:
 def test_intervals_are_kept_in_one_form(name: str, data: st.DataObject) -> None:
     """After any operation the intervals are filled, in order, and neither overlap nor touch."""
     a, b = data.draw(exact_models(name)).domain, data.draw(exact_models(name)).domain
-    for held in (x.values.intervals() for x in (a, a | b, a & b, a - b, ~a, a.simplify(2), a.span())):
-        assert all(low <= high for low, high in pairs(held))
-        for (_, high), (low, _) in zip(pairs(held), pairs(held)[1:], strict=False):
+    for intervals in (x.values.intervals() for x in (a, a | b, a & b, a - b, ~a, a.simplify(2), a.span())):
+        assert all(low <= high for low, high in pairs(intervals))
+        for (_, high), (low, _) in zip(pairs(intervals), pairs(intervals)[1:], strict=False):
             assert high < low
-            assert len(Intervals.merge(held.kind, held.lows, held.highs)) == len(held)
+            assert len(Intervals.merge(intervals.type, intervals.lows, intervals.highs)) == len(intervals)
 
 
 def test_touching_intervals_are_one() -> None:
@@ -79,9 +79,11 @@ def test_merge_covers_the_same_numbers(given_pairs: list[tuple[int, int]]) -> No
 @given(st.sets(st.integers(-1000, 1000), min_size=1, max_size=30), st.integers(1, 6))
 def test_the_narrowest_gaps_are_closed_first(places: set[int], most: int) -> None:
     """No choice of gaps covers the values with fewer numbers than simplify does."""
-    held = Domain.of("bigint", places).values.intervals()
-    simple = held.simplify(most)
-    gaps = sorted((low - high for (_, high), (low, _) in zip(pairs(held), pairs(held)[1:], strict=False)), reverse=True)
+    intervals = Domain.of("bigint", places).values.intervals()
+    simple = intervals.simplify(most)
+    gaps = sorted(
+        (low - high for (_, high), (low, _) in zip(pairs(intervals), pairs(intervals)[1:], strict=False)), reverse=True
+    )
     kept = sorted(
         (low - high for (_, high), (low, _) in zip(pairs(simple), pairs(simple)[1:], strict=False)), reverse=True
     )
@@ -93,14 +95,17 @@ def test_the_narrowest_gaps_are_closed_first(places: set[int], most: int) -> Non
 @given(data=st.data())
 def test_one_sided_intervals(name: str, data: st.DataObject) -> None:
     """Everything up to a value, or from it up, with or without it, is what the order says."""
-    kind, value = value_type(name), data.draw(values(name))
-    bound, key = bound_at(kind, to_axis(kind, value)), order_key(name, value)
+    column_type, value = value_type(name), data.draw(values(name))
+    bound, key = bound_at(column_type, to_axis(column_type, value)), order_key(name, value)
     for x in pool(name):
-        at, asked = np.array([bound_at(kind, to_axis(kind, x))] * 1, dtype=object), order_key(name, x)
-        if kind.axis.value == "ordinal":
+        at, asked = np.array([bound_at(column_type, to_axis(column_type, x))] * 1, dtype=object), order_key(name, x)
+        if column_type.axis.value == "ordinal":
             at = at.astype(np.int64)
         for inclusive in (True, False):
-            below, above = up_to(kind, bound, inclusive=inclusive), up_from(kind, bound, inclusive=inclusive)
+            below, above = (
+                up_to(column_type, bound, inclusive=inclusive),
+                up_from(column_type, bound, inclusive=inclusive),
+            )
             assert bool(below.contains(at)[0]) == (asked < key or (inclusive and asked == key))
             assert bool(above.contains(at)[0]) == (asked > key or (inclusive and asked == key))
 

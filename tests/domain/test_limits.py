@@ -1,4 +1,4 @@
-"""A domain over its limits takes a cheaper form that holds all it held."""
+"""A domain over its limits takes a cheaper form that holds everything it did."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ LIMITS = st.builds(
 @per_type
 @given(data=st.data(), limits=LIMITS)
 def test_no_form_loses_a_value(name: str, data: st.DataObject, limits: Limits) -> None:
-    """Whatever the limits, the domain within them holds all that the domain held, and respects them."""
+    """Whatever the limits, the domain within them holds everything that the domain does, and respects them."""
     domain, asked = data.draw(models(name)).domain, data.draw(probes(name))
-    held = within(domain, limits)
-    assert not [x for x in asked if x in domain and x not in held]
-    assert fits(held.values, limits)
-    assert within(held, limits) == held
+    limited = within(domain, limits)
+    assert not [x for x in asked if x in domain and x not in limited]
+    assert fits(limited.values, limits)
+    assert within(limited, limits) == limited
     if fits(domain.values, limits):
-        assert held == domain
-    if not held.is_all:
-        assert held.null_allowed == domain.null_allowed
+        assert limited == domain
+    if not limited.is_all:
+        assert limited.null_allowed == domain.null_allowed
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -94,7 +94,7 @@ def test_many_ranges_become_one() -> None:
 
 @given(st.lists(st.integers(1, 3000), min_size=2, max_size=4))
 def test_blooms_made_under_the_same_limits_fold_together(sizes: list[int]) -> None:
-    """However many values each held, the union of two blooms made under the same limits is a bloom."""
+    """However many values each holds, the union of two blooms made under the same limits is a bloom."""
     limits = Limits(max_distinct=0, max_bytes=4096, bloom_items=100)
     parts: list[Any] = [cheaper(Domain.of("double", np.arange(size) / 2).values, limits) for size in sizes]
     union = Domain(parts[0])

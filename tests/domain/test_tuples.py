@@ -52,9 +52,9 @@ def test_column_wise_union_drops_columns_that_are_not_in_all() -> None:
     """`k = 1 or (k = 2 and s = 'a')` says something of k and nothing of s (F95)."""
     one = TupleDomain({"k": Domain.of("int", [1])})
     two = TupleDomain({"k": Domain.of("int", [2]), "s": Domain.of("string", ["a"])})
-    assert one.column_wise_union(two) == TupleDomain({"k": Domain.of("int", [1, 2])})
-    assert one.column_wise_union(TupleDomain.none()) == one
-    assert one.column_wise_union(TupleDomain.all()).is_all
+    assert column_wise_union([one, two]) == TupleDomain({"k": Domain.of("int", [1, 2])})
+    assert column_wise_union([one, TupleDomain.none()]) == one
+    assert column_wise_union([one, TupleDomain.all()]).is_all
     assert column_wise_union([]).is_none
 
 

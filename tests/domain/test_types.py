@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain import decimal_type, value_type
-from headgate.domain.types import NAMED_TYPES, axis_to_float, float_to_axis, from_axis, shown, to_axis
+from headgate.domain.types import NAMED_TYPES, axis_to_float, float_to_axis, from_axis, short_repr, to_axis
 from headgate.errors import InvalidFilter
 from tests.domain.strategies import TYPES, order_key, per_type, pool, values
 
@@ -26,9 +26,9 @@ TOO_LONG_TO_PRINT = 10**5000
 @given(data=st.data())
 def test_the_axis_has_the_order_of_the_type(name: str, data: st.DataObject) -> None:
     """Places sort as Spark sorts values, and two values share a place exactly when Spark calls them equal."""
-    kind = value_type(name)
+    column_type = value_type(name)
     a, b = data.draw(values(name)), data.draw(values(name))
-    places = to_axis(kind, a), to_axis(kind, b)
+    places = to_axis(column_type, a), to_axis(column_type, b)
     keys = order_key(name, a), order_key(name, b)
     assert (places[0] < places[1]) == (keys[0] < keys[1])
     assert (places[0] == places[1]) == (keys[0] == keys[1])
@@ -39,10 +39,10 @@ def test_the_axis_has_the_order_of_the_type(name: str, data: st.DataObject) -> N
 @given(data=st.data())
 def test_a_place_leads_back_to_its_value(name: str, data: st.DataObject) -> None:
     """from_axis gives the value back, as Spark would compare it."""
-    kind, value = value_type(name), data.draw(values(name))
-    back = from_axis(kind, to_axis(kind, value))
+    column_type, value = value_type(name), data.draw(values(name))
+    back = from_axis(column_type, to_axis(column_type, value))
     assert order_key(name, back) == order_key(name, value)
-    assert to_axis(kind, back) == to_axis(kind, value)
+    assert to_axis(column_type, back) == to_axis(column_type, value)
 
 
 def test_values_come_back_as_pyspark_shows_them() -> None:
@@ -58,41 +58,41 @@ def test_values_come_back_as_pyspark_shows_them() -> None:
 def test_moments_beyond_the_calendar_of_python_stay_numbers() -> None:
     """Spark has dates and timestamps that Python's calendar lacks; they come back as days and microseconds."""
     for name in ("date", "timestamp", "timestamp_ntz"):
-        kind = value_type(name)
-        assert from_axis(kind, kind.high) == kind.high
-        assert from_axis(kind, kind.low) == kind.low
+        column_type = value_type(name)
+        assert from_axis(column_type, column_type.high) == column_type.high
+        assert from_axis(column_type, column_type.low) == column_type.low
 
 
 @pytest.mark.parametrize(("name", "width"), [("float", np.float32), ("double", np.float64)])
 @given(data=st.data())
 def test_neighbours_on_the_axis_are_neighbours_among_floats(name: str, width: type, data: st.DataObject) -> None:
     """The place after a float is the next float of that width: an open end loses no value."""
-    kind = value_type(name)
+    column_type = value_type(name)
     value = data.draw(st.floats(width=32 if name == "float" else 64, allow_nan=False, allow_infinity=False))
     with np.errstate(over="ignore"):
         following = float(np.nextafter(width(value), width(math.inf)))
-    assert float_to_axis(kind, following) == float_to_axis(kind, value) + 1
-    assert axis_to_float(kind, float_to_axis(kind, value) + 1) == following
+    assert float_to_axis(column_type, following) == float_to_axis(column_type, value) + 1
+    assert axis_to_float(column_type, float_to_axis(column_type, value) + 1) == following
 
 
 def test_zero_has_one_place_and_nan_the_highest() -> None:
     """-0.0 is 0.0, and every NaN is the same value above infinity."""
     for name in ("float", "double"):
-        kind = value_type(name)
-        assert float_to_axis(kind, -0.0) == float_to_axis(kind, 0.0) == 0
-        assert float_to_axis(kind, math.nan) == kind.high == float_to_axis(kind, math.inf) + 1
-        assert float_to_axis(kind, -math.nan) == kind.high
-        assert float_to_axis(kind, -math.inf) == kind.low
+        column_type = value_type(name)
+        assert float_to_axis(column_type, -0.0) == float_to_axis(column_type, 0.0) == 0
+        assert float_to_axis(column_type, math.nan) == column_type.high == float_to_axis(column_type, math.inf) + 1
+        assert float_to_axis(column_type, -math.nan) == column_type.high
+        assert float_to_axis(column_type, -math.inf) == column_type.low
 
 
 def test_numbers_become_the_nearest_float() -> None:
     """0.1 in a float column is the float nearest to 0.1, and a number that no float is near is refused."""
-    kind = value_type("float")
-    assert axis_to_float(kind, to_axis(kind, 0.1)) == float(np.float32(0.1))
-    assert to_axis(kind, np.float32(0.1)) == to_axis(kind, 0.1)
-    assert to_axis(kind, -1e-60) == 0
+    column_type = value_type("float")
+    assert axis_to_float(column_type, to_axis(column_type, 0.1)) == float(np.float32(0.1))
+    assert to_axis(column_type, np.float32(0.1)) == to_axis(column_type, 0.1)
+    assert to_axis(column_type, -1e-60) == 0
     with pytest.raises(InvalidFilter, match="outside float"):
-        to_axis(kind, 1e39)
+        to_axis(column_type, 1e39)
 
 
 @pytest.mark.parametrize(
@@ -123,15 +123,15 @@ def test_what_a_type_cannot_hold_is_refused(name: str, value: object) -> None:
 
 def test_decimals_are_read_to_the_last_digit() -> None:
     """No digit is rounded away: a one in the seventieth place is too much for two decimals."""
-    kind = value_type("decimal(7,2)")
-    assert to_axis(kind, Decimal("1.10000")) == 110
-    assert to_axis(kind, Decimal("-0.00")) == 0
-    assert to_axis(kind, Decimal("0E+50")) == 0
-    assert to_axis(kind, Decimal("1E+2")) == 10000
+    column_type = value_type("decimal(7,2)")
+    assert to_axis(column_type, Decimal("1.10000")) == 110
+    assert to_axis(column_type, Decimal("-0.00")) == 0
+    assert to_axis(column_type, Decimal("0E+50")) == 0
+    assert to_axis(column_type, Decimal("1E+2")) == 10000
     with pytest.raises(InvalidFilter, match="more than 2 decimals"):
-        to_axis(kind, Decimal("1." + "0" * 69 + "1"))
+        to_axis(column_type, Decimal("1." + "0" * 69 + "1"))
     with pytest.raises(InvalidFilter, match="more than 2 decimals"):
-        to_axis(kind, Decimal("0." + "1" * 5000))
+        to_axis(column_type, Decimal("0." + "1" * 5000))
     wide = value_type("decimal(38,10)")
     assert to_axis(wide, Decimal("9999999999999999999999999999.9999999999")) == 10**38 - 1
     assert to_axis(wide, np.int64(2**62)) == 2**62 * 10**10
@@ -182,9 +182,9 @@ def test_numpy_scalars_are_values() -> None:
 def test_type_names_are_sparks() -> None:
     """Every type is found by Spark's name for it, and equals itself after pickling."""
     for name in (*NAMED_TYPES, "decimal(38,18)"):
-        kind = value_type(name)
-        assert str(kind) == name
-        assert pickle.loads(pickle.dumps(kind)) == kind
+        column_type = value_type(name)
+        assert str(column_type) == name
+        assert pickle.loads(pickle.dumps(column_type)) == column_type
     assert value_type("decimal(7, 2)") == decimal_type(7, 2)
     assert pickle.loads(pickle.dumps(value_type("string"))) is value_type("string")
 
@@ -200,16 +200,16 @@ def test_unknown_types_are_refused(name: str) -> None:
 
 def test_messages_stay_short() -> None:
     """A huge value does not make a huge message."""
-    assert len(shown("x" * 10_000)) <= 60
-    assert "bits" in shown(TOO_LONG_TO_PRINT)
-    assert len(shown([TOO_LONG_TO_PRINT])) <= 60
+    assert len(short_repr("x" * 10_000)) <= 60
+    assert "bits" in short_repr(TOO_LONG_TO_PRINT)
+    assert len(short_repr([TOO_LONG_TO_PRINT])) <= 60
 
 
 def test_the_pool_is_ordered_as_the_axis_is() -> None:
     """Sorted by the axis, each pool is sorted by Spark's order: the two orders are one."""
     for name in TYPES:
-        kind = value_type(name)
-        ordered = sorted(pool(name), key=lambda value, kind=kind: to_axis(kind, value))
+        column_type = value_type(name)
+        ordered = sorted(pool(name), key=lambda value, column_type=column_type: to_axis(column_type, value))
         keys = [order_key(name, value) for value in ordered]
         assert all(a <= b for a, b in pairwise(keys))
 
@@ -217,10 +217,12 @@ def test_the_pool_is_ordered_as_the_axis_is() -> None:
 @pytest.mark.parametrize("name", ["boolean", "bigint", "date", "double", "float", "string", "binary", "decimal(19,3)"])
 def test_spark_sorts_as_the_axis_does(name: str, spark) -> None:
     """Spark's own ORDER BY puts the pool of a type in the order of its axis."""
-    kind = value_type(name)
+    column_type = value_type(name)
     low, high = dt.date(1970, 1, 1).toordinal() - 1, dt.date(9999, 12, 31).toordinal() - dt.date(1970, 1, 1).toordinal()
     listed = [v for v in pool(name) if name != "date" or not isinstance(v, int) or -low <= v <= high]
-    python = [from_axis(kind, to_axis(kind, v)) for v in listed]
+    python = [from_axis(column_type, to_axis(column_type, v)) for v in listed]
     frame = spark.createDataFrame([(v,) for v in python], f"v {name}")
-    ordered = [to_axis(kind, bytes(row.v) if name == "binary" else row.v) for row in frame.orderBy("v").collect()]
-    assert ordered == sorted(to_axis(kind, v) for v in python)
+    ordered = [
+        to_axis(column_type, bytes(row.v) if name == "binary" else row.v) for row in frame.orderBy("v").collect()
+    ]
+    assert ordered == sorted(to_axis(column_type, v) for v in python)

@@ -20,7 +20,7 @@ def ids(*values: int) -> TupleDomain:
     return TupleDomain({"k": Domain.of("bigint", values)})
 
 
-def target(*columns: str) -> DynamicFilter:
+def new_filter(*columns: str) -> DynamicFilter:
     return DynamicFilter("df1", columns or ["k"])
 
 
@@ -28,51 +28,51 @@ class Watched:
     """A filter and every state that it ever showed."""
 
     def __init__(self, *columns: str) -> None:
-        self.filter, self.states = target(*columns), list[Snapshot]()
+        self.filter, self.states = new_filter(*columns), list[Snapshot]()
         self.filter.subscribe(self.states.append)
 
 
 def test_a_single_partition() -> None:
-    """The only partition's domain is the filter (B22)."""
-    held = target()
-    assert FilterMerger(held, expected=1).report(0, ids(1, 2)) is True
-    assert held.snapshot() == Snapshot(1, ids(1, 2), is_complete=True)
+    """B22: the only partition's domain is the filter."""
+    target = new_filter()
+    assert FilterMerger(target, expected=1).report(0, ids(1, 2)) is True
+    assert target.snapshot() == Snapshot(1, ids(1, 2), is_complete=True)
 
 
 def test_everything_ends_the_collection() -> None:
-    """One partition that says ALL completes the filter as ALL at once; later reports are ignored (B23)."""
-    held = target()
-    merger = FilterMerger(held, expected=3)
+    """B23: one partition that says ALL completes the filter as ALL at once; later reports are ignored."""
+    target = new_filter()
+    merger = FilterMerger(target, expected=3)
     merger.report(1, ids(1))
-    assert not held.is_complete
+    assert not target.is_complete
     merger.report(0, TupleDomain.all())
-    assert held.is_complete
-    assert held.current().is_all
+    assert target.is_complete
+    assert target.current().is_all
     assert merger.report(2, ids(2)) is False
-    assert held.current().is_all
-    unknown = target()
+    assert target.current().is_all
+    unknown = new_filter()
     FilterMerger(unknown).report(0, TupleDomain.all())
     assert unknown.is_complete
 
 
 def test_the_union_over_partitions() -> None:
-    """A probe row may match a key of any partition, so the filter is the union of all (B24)."""
-    held = target()
-    merger = FilterMerger(held, expected=3)
+    """B24: a probe row may match a key of any partition, so the filter is the union of all."""
+    target = new_filter()
+    merger = FilterMerger(target, expected=3)
     for partition, values in enumerate([(1, 2), (2, 3), (9,)]):
         merger.report(partition, ids(*values))
-    assert held.current() == ids(1, 2, 3, 9)
+    assert target.current() == ids(1, 2, 3, 9)
 
 
 def test_an_empty_build_side_is_none() -> None:
-    """Zero partitions, or only empty ones, are NONE: nothing on the probe side can match (B25)."""
-    held = target()
-    FilterMerger(held, expected=0)
-    assert held.snapshot() == Snapshot(1, TupleDomain.none(), is_complete=True)
-    late = target()
+    """B25: zero partitions, or only empty ones, are NONE: nothing on the probe side can match."""
+    target = new_filter()
+    FilterMerger(target, expected=0)
+    assert target.snapshot() == Snapshot(1, TupleDomain.none(), is_complete=True)
+    late = new_filter()
     FilterMerger(late).expect(0)
     assert late.current().is_none
-    empty = target()
+    empty = new_filter()
     merger = FilterMerger(empty, expected=50)
     for partition in range(50):
         assert not empty.is_complete
@@ -82,13 +82,13 @@ def test_an_empty_build_side_is_none() -> None:
 
 
 def test_several_columns_over_several_partitions() -> None:
-    """Columns are united each on its own; a column that one partition does not constrain is not constrained (B26)."""
-    held = target("a", "b")
-    merger = FilterMerger(held, expected=2)
+    """B26: columns are united each on its own; a column that one partition does not constrain is not constrained."""
+    target = new_filter("a", "b")
+    merger = FilterMerger(target, expected=2)
     merger.report(0, TupleDomain({"a": Domain.of("int", [1]), "b": Domain.of("string", ["x"])}))
     merger.report(1, TupleDomain({"a": Domain.of("int", [2]), "b": Domain.of("string", ["y"])}))
-    assert held.current() == TupleDomain({"a": Domain.of("int", [1, 2]), "b": Domain.of("string", ["x", "y"])})
-    open_b = target("a", "b")
+    assert target.current() == TupleDomain({"a": Domain.of("int", [1, 2]), "b": Domain.of("string", ["x", "y"])})
+    open_b = new_filter("a", "b")
     merger = FilterMerger(open_b, expected=2)
     merger.report(0, TupleDomain({"a": Domain.of("int", [1]), "b": Domain.of("string", ["x"])}))
     merger.report(1, TupleDomain({"a": Domain.of("int", [2])}))
@@ -96,12 +96,12 @@ def test_several_columns_over_several_partitions() -> None:
 
 
 def test_columns_that_nobody_asked_for_are_dropped() -> None:
-    """A report may say more than the filter is for; the rest is left out, whatever its type (B27)."""
-    held = target("a")
-    merger = FilterMerger(held, expected=2)
+    """B27: a report may say more than the filter is for; the rest is left out, whatever its type."""
+    target = new_filter("a")
+    merger = FilterMerger(target, expected=2)
     merger.report(0, TupleDomain({"a": Domain.of("int", [1]), "unused": Domain.of("int", [7])}))
     merger.report(1, TupleDomain({"a": Domain.of("int", [2]), "unused": Domain.of("string", ["z"])}))
-    assert held.current() == TupleDomain({"a": Domain.of("int", [1, 2])})
+    assert target.current() == TupleDomain({"a": Domain.of("int", [1, 2])})
 
 
 def test_a_union_over_the_size_limit_is_compacted() -> None:
@@ -115,25 +115,25 @@ def test_a_union_over_the_size_limit_is_compacted() -> None:
         Limits(max_distinct=10, max_bytes=600),
         Limits(max_distinct=10, max_bytes=16),
     ):
-        held = target()
-        merger = FilterMerger(held, expected=5, limits=limits)
+        target = new_filter()
+        merger = FilterMerger(target, expected=5, limits=limits)
         for partition, part in enumerate(parts):
             merger.report(partition, part)
-        domain = held.current().find("k")
+        domain = target.current().find("k")
         assert domain is not None
-        assert domain.contains_places(keys).all()
+        assert domain.values.contains(keys).all()
         kinds.append(domain.kind)
     assert kinds == [Kind.SET, Kind.BITMAP, Kind.BLOOM, Kind.RANGES]
 
 
 def test_texts_over_the_limit_become_a_bloom() -> None:
-    """Text has no bitmaps; beyond the set it is a bloom within its range, which turns strangers away (B28)."""
-    held = target()
-    merger = FilterMerger(held, expected=3, limits=Limits(max_distinct=50))
+    """B28: text has no bitmaps; beyond the set it is a bloom within its range, which turns strangers away."""
+    target = new_filter()
+    merger = FilterMerger(target, expected=3, limits=Limits(max_distinct=50))
     words = [[f"{p}-{i}" for i in range(40)] for p in range(3)]
     for partition, listed in enumerate(words):
         merger.report(partition, TupleDomain({"k": Domain.of("string", listed)}))
-    domain = held.current().find("k")
+    domain = target.current().find("k")
     assert domain is not None
     assert domain.kind is Kind.BLOOM
     assert all(word in domain for listed in words for word in listed)
@@ -144,12 +144,12 @@ def test_texts_over_the_limit_become_a_bloom() -> None:
 def test_what_is_still_too_big_is_everything() -> None:
     """Where even the range is too large, or ranges are switched off, the filter is ALL, and complete (B29)."""
     for limits in (Limits(max_bytes=60), Limits(max_distinct=1, max_bytes=120, ranges=False)):
-        held = target()
-        merger = FilterMerger(held, expected=2, limits=limits)
+        target = new_filter()
+        merger = FilterMerger(target, expected=2, limits=limits)
         merger.report(0, TupleDomain({"k": Domain.single("string", "a" * 100)}))
         merger.report(1, TupleDomain({"k": Domain.single("string", "b" * 100)}))
-        assert held.is_complete
-        assert held.current().is_all
+        assert target.is_complete
+        assert target.current().is_all
         assert merger.nbytes == 0
 
 
@@ -169,15 +169,15 @@ def test_a_partial_union_is_never_visible() -> None:
 
 def test_how_many_are_expected_may_be_told_late() -> None:
     """Reports may come before the number of partitions is known; nothing shows until it is."""
-    held = target()
-    merger = FilterMerger(held)
+    target = new_filter()
+    merger = FilterMerger(target)
     merger.report(0, ids(1))
     merger.report(1, ids(2))
-    assert not held.is_complete
+    assert not target.is_complete
     merger.expect(2)
-    assert held.current() == ids(1, 2)
+    assert target.current() == ids(1, 2)
     merger.expect(2)
-    early = target()
+    early = new_filter()
     merger = FilterMerger(early)
     merger.expect(2)
     merger.report(0, ids(1))
@@ -188,15 +188,15 @@ def test_how_many_are_expected_may_be_told_late() -> None:
 
 def test_repeats_of_a_partition_are_ignored() -> None:
     """A retry or a speculative twin of a partition neither counts nor changes what the first said."""
-    held = target()
-    merger = FilterMerger(held, expected=2)
+    target = new_filter()
+    merger = FilterMerger(target, expected=2)
     assert merger.report(0, ids(1)) is True
     assert merger.report(0, ids(1, 99)) is False
     assert merger.report(0, TupleDomain.all()) is False
     assert merger.reported == 1
-    assert not held.is_complete
+    assert not target.is_complete
     assert merger.report(1, ids(2)) is True
-    assert held.current() == ids(1, 2)
+    assert target.current() == ids(1, 2)
     assert merger.report(1, ids(3)) is False
     assert merger.reported == 2
 
@@ -204,55 +204,55 @@ def test_repeats_of_a_partition_are_ignored() -> None:
 def test_a_broadcast_is_complete_on_its_first_report() -> None:
     """Every task of a broadcast build holds the whole build side: the first is enough, whatever its number."""
     for expected in (None, 4):
-        held = target()
-        merger = FilterMerger(held, expected=expected, broadcast=True)
+        target = new_filter()
+        merger = FilterMerger(target, expected=expected, broadcast=True)
         assert merger.report(17, ids(1, 2)) is True
-        assert held.snapshot() == Snapshot(1, ids(1, 2), is_complete=True)
+        assert target.snapshot() == Snapshot(1, ids(1, 2), is_complete=True)
         assert merger.report(3, ids(3)) is False
         merger.expect(4)
-        assert held.current() == ids(1, 2)
+        assert target.current() == ids(1, 2)
 
 
 def test_only_the_partitions_there_are_count() -> None:
     """A number outside the partitions is refused and does not complete the filter in the place of a missing one."""
-    held = target()
-    merger = FilterMerger(held, expected=2)
+    target = new_filter()
+    merger = FilterMerger(target, expected=2)
     for wrong in (2, 17, -1):
         with pytest.raises(InvalidFilter, match="not one of"):
             merger.report(wrong, ids(9))
     merger.report(0, ids(1))
-    assert not held.is_complete
-    late = target()
+    assert not target.is_complete
+    late = new_filter()
     merger = FilterMerger(late)
     merger.report(0, ids(1))
     merger.report(5, ids(2))
-    with pytest.raises(InvalidFilter, match="partition 5 has reported"):
+    with pytest.raises(InvalidFilter, match="2 partitions are too few"):
         merger.expect(2)
     assert not late.is_complete
     with pytest.raises(InvalidFilter, match="not one of"):
-        FilterMerger(target()).report(-1, ids(1))
+        FilterMerger(new_filter()).report(-1, ids(1))
 
 
 def test_expectations_cannot_change() -> None:
     """Another number of partitions than the one told is a mistake of the teller, and so is a negative one."""
-    merger = FilterMerger(target(), expected=2)
+    merger = FilterMerger(new_filter(), expected=2)
     with pytest.raises(InvalidFilter, match="expects 2 partitions, not 3"):
         merger.expect(3)
     with pytest.raises(InvalidFilter, match="0 or more"):
-        FilterMerger(target(), expected=-1)
+        FilterMerger(new_filter(), expected=-1)
 
 
 def test_a_report_that_cannot_be_merged_is_refused_when_it_comes() -> None:
     """A partition of another type is refused and not counted, so its retry can still report."""
-    held = target()
-    merger = FilterMerger(held, expected=2)
+    target = new_filter()
+    merger = FilterMerger(target, expected=2)
     merger.report(0, ids(1))
-    with pytest.raises(InvalidFilter, match="column 'k' is bigint elsewhere, not string"):
+    with pytest.raises(InvalidFilter, match="column 'k' is string in partition 1 and bigint in others"):
         merger.report(1, TupleDomain({"k": Domain.of("string", ["a"])}))
     assert merger.reported == 1
-    assert not held.is_complete
+    assert not target.is_complete
     merger.report(1, ids(2))
-    assert held.current() == ids(1, 2)
+    assert target.current() == ids(1, 2)
 
 
 def test_a_failing_merge_opens_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,18 +261,18 @@ def test_a_failing_merge_opens_the_gate(monkeypatch: pytest.MonkeyPatch) -> None
     def fail(*_: Any) -> TupleDomain:
         raise MemoryError
 
-    held = target()
-    merger = FilterMerger(held, expected=1)
+    target = new_filter()
+    merger = FilterMerger(target, expected=1)
     monkeypatch.setattr("headgate.filters.merger.column_wise_union", fail)
     with pytest.raises(MemoryError):
         merger.report(0, ids(1))
-    assert held.is_complete
-    assert held.current().is_all
+    assert target.is_complete
+    assert target.current().is_all
 
 
 def test_memory_is_given_back() -> None:
     """Reports are held until the last is in, and not after."""
-    merger = FilterMerger(target(), expected=2)
+    merger = FilterMerger(new_filter(), expected=2)
     assert merger.nbytes == 0
     merger.report(0, ids(*range(0, 100, 2)))
     assert merger.nbytes == 400
@@ -297,34 +297,34 @@ def test_many_reports_do_not_fill_the_memory() -> None:
 @given(st.lists(st.lists(maybe_null("double"), max_size=5), max_size=5), st.randoms(), st.booleans())
 def test_no_key_of_any_partition_is_lost(parts: list[list[Any]], random: Any, tight: bool) -> None:
     """In whatever order partitions report, under whatever limits, the filter holds every key of each."""
-    held = target()
+    target = new_filter()
     limits = Limits(max_distinct=2, max_bytes=40, bloom_items=4) if tight else Limits()
-    merger = FilterMerger(held, limits=limits)
+    merger = FilterMerger(target, limits=limits)
     order = list(enumerate(parts))
     random.shuffle(order)
     for partition, keys in order:
         merger.report(partition, TupleDomain({"k": Domain.of_array("double", keys)}))
     merger.expect(len(parts))
-    assert held.is_complete
-    domain = held.current().find("k")
+    assert target.is_complete
+    domain = target.current().find("k")
     for key in (key for keys in parts for key in keys):
         assert domain is None or key in domain
     if not any(parts):
-        assert held.current().is_none
+        assert target.current().is_none
 
 
 @given(st.lists(models("bigint"), min_size=1, max_size=5))
 def test_merging_covers_the_union(parts: list[Any]) -> None:
     """For partial domains of every kind, the filter lets through at least what their union does."""
-    held = target()
-    merger = FilterMerger(held, expected=len(parts))
+    target = new_filter()
+    merger = FilterMerger(target, expected=len(parts))
     for partition, model in enumerate(parts):
         merger.report(partition, TupleDomain({"k": model.domain}))
-    assert held.is_complete
+    assert target.is_complete
     exact = [model for model in parts if model.domain.is_exact]
     union = column_wise_union([TupleDomain({"k": model.domain}) for model in exact])
     if not union.is_none and all(model.domain.is_exact for model in parts):
-        assert held.current().covers(union)
+        assert target.current().covers(union)
 
 
 def test_the_last_report_may_come_from_any_thread() -> None:
@@ -343,28 +343,28 @@ def test_the_last_report_may_come_from_any_thread() -> None:
 
 def test_a_twin_that_overtakes_counts_once() -> None:
     """Interleaving: a task parked on its way, its speculative twin reports; the first is then the repeat."""
-    held, gate = target(), Gate()
-    merger = FilterMerger(held, expected=2)
+    target, gate = new_filter(), Gate()
+    merger = FilterMerger(target, expected=2)
     slow = Started(lambda: merger.report(0, ParkedDomain(ids(1, 99), gate)))
     gate.wait_parked()
     assert merger.report(0, ids(1)) is True
     gate.open()
     assert slow.result() is False
-    assert not held.is_complete
+    assert not target.is_complete
     merger.report(1, ids(2))
-    assert held.current() == ids(1, 2)
+    assert target.current() == ids(1, 2)
 
 
 def test_reports_do_not_wait_for_listeners() -> None:
     """Interleaving: with the last reporter parked in a consumer's listener, late repeats return at once."""
-    held, gate = target(), Gate()
-    held.subscribe(lambda state: gate.park() if state.is_complete else None)
-    merger = FilterMerger(held, expected=1)
+    target, gate = new_filter(), Gate()
+    target.subscribe(lambda state: gate.park() if state.is_complete else None)
+    merger = FilterMerger(target, expected=1)
     slow = Started(lambda: merger.report(0, ids(1)))
     gate.wait_parked()
     assert merger.report(0, ids(1)) is False
     assert merger.nbytes == 0
-    assert held.wait(0) is True
+    assert target.wait(0) is True
     gate.open()
     assert slow.result() is True
 
@@ -388,58 +388,58 @@ def test_many_threads_report_at_once() -> None:
 def test_limits_hold_for_every_column_on_its_own() -> None:
     """within_limits compacts what is too large and leaves the rest; NONE stays NONE."""
     domain = TupleDomain({"k": Domain.of("bigint", range(0, 40, 2)), "s": Domain.of("string", ["a"])})
-    held = within_limits(domain, Limits(max_distinct=10))
-    assert {column: d.kind for column, d in (held.domains or {}).items()} == {"k": Kind.BITMAP, "s": Kind.SINGLE}
+    target = within_limits(domain, Limits(max_distinct=10))
+    assert {column: d.kind for column, d in (target.domains or {}).items()} == {"k": Kind.BITMAP, "s": Kind.SINGLE}
     assert within_limits(TupleDomain.none(), Limits()).is_none
     assert within_limits(TupleDomain.all(), Limits()).is_all
 
 
 def test_finishing_in_one_go_stands_for_all_partitions() -> None:
     """A domain for the whole build side completes the filter; reports before it are dropped, those after are late."""
-    held = target()
-    merger = FilterMerger(held, expected=3)
+    target = new_filter()
+    merger = FilterMerger(target, expected=3)
     merger.report(0, ids(*range(100)))
     assert merger.nbytes > 0
     both = TupleDomain({"k": Domain.of("bigint", [7]), "other": Domain.of("bigint", [1])})
     assert merger.finish(both) is True
-    assert held.snapshot() == Snapshot(1, ids(7), is_complete=True)
+    assert target.snapshot() == Snapshot(1, ids(7), is_complete=True)
     assert merger.nbytes == 0
     assert merger.finish(ids(8)) is False
     assert merger.report(1, ids(9)) is False
-    assert held.current() == ids(7)
+    assert target.current() == ids(7)
 
 
 def test_finishing_respects_the_limits() -> None:
-    held = target()
-    FilterMerger(held, limits=Limits(max_distinct=2, max_bytes=16)).finish(ids(1, 5, 900_000))
-    assert held.current() == TupleDomain({"k": Domain.range("bigint", 1, 900_000)})
+    target = new_filter()
+    FilterMerger(target, limits=Limits(max_distinct=2, max_bytes=16)).finish(ids(1, 5, 900_000))
+    assert target.current() == TupleDomain({"k": Domain.range("bigint", 1, 900_000)})
 
 
 def test_the_owner_of_the_memory_may_widen_what_is_published() -> None:
     """The union is shown to the one who shares out the memory, and what it gives back is the filter."""
     shown: list[TupleDomain] = []
-    held = target()
+    target = new_filter()
 
-    def fit(merged: TupleDomain) -> TupleDomain:
+    def widened(merged: TupleDomain) -> TupleDomain:
         shown.append(merged)
         return merged.simplify(1)
 
-    merger = FilterMerger(held, expected=2, fit=fit)
+    merger = FilterMerger(target, expected=2, fit=widened)
     merger.report(0, ids(1))
     assert merger.expected == 2
     merger.report(1, ids(9))
     assert shown == [ids(1, 9)]
-    assert held.current() == TupleDomain({"k": Domain.range("bigint", 1, 9)})
+    assert target.current() == TupleDomain({"k": Domain.range("bigint", 1, 9)})
 
 
 def test_a_refused_report_says_nothing_of_types() -> None:
     """A report that is refused for one column leaves no trace of the types of its others."""
-    held = target("a", "b")
-    merger = FilterMerger(held, expected=2)
+    target = new_filter("a", "b")
+    merger = FilterMerger(target, expected=2)
     merger.report(0, TupleDomain({"b": Domain.of("bigint", [1])}))
     wrong = TupleDomain({"a": Domain.of("string", ["x"]), "b": Domain.of("string", ["x"])})
-    with pytest.raises(InvalidFilter, match="'b' is bigint elsewhere, not string"):
+    with pytest.raises(InvalidFilter, match="'b' is string in partition"):
         merger.report(1, wrong)
     right = TupleDomain({"a": Domain.of("bigint", [1]), "b": Domain.of("bigint", [2])})
     assert merger.report(1, right) is True
-    assert held.current() == TupleDomain({"b": Domain.of("bigint", [1, 2])})
+    assert target.current() == TupleDomain({"b": Domain.of("bigint", [1, 2])})

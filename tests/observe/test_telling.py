@@ -41,7 +41,7 @@ def test_a_filter_that_was_applied() -> None:
 
 def test_a_filter_that_was_built_and_removed_nothing() -> None:
     """The scan's reason is the filter's."""
-    why = "would remove nothing: 4 of 4 files match"
+    why = "the filter would skip nothing: 4 of 4 files may match"
     known = FilterFacts(TO_FACT, Domain.of("int", [3]), 12)
     found = facts(filters={TO_FACT.id: known}, narrowed={FACT: ScanFacts(WHOLE, (), {TO_FACT.id: why})})
 
@@ -66,18 +66,20 @@ def test_a_filter_without_room_is_wider_and_says_so() -> None:
 
 def test_a_strategy_that_only_reports() -> None:
     """Nothing ran, and the report names the setting."""
-    assert told(facts(only_reported=True)).reason == "only reported: spark.headgate.strategy=never"
+    assert told(facts(only_reported=True)).reason == "reported but not applied: spark.headgate.strategy=never"
 
 
 def test_a_filter_that_cannot_come_late() -> None:
     """The query did not wait, and the type of the column has no gate."""
-    assert told(facts()).reason.endswith("its scans cannot be filtered late by a column of type int")
+    assert told(facts()).reason.startswith(
+        "the query did not wait for the filter, and its scans cannot be filtered late by a column of type int;"
+    )
 
 
 def test_a_scan_whose_rows_are_in_the_plan() -> None:
     """A build side that ran once is not read again, so nothing filters it."""
     scan = next(s for s in report_of(facts(kept=frozenset({REGION}))).scans if s.node == REGION)
-    assert scan.reason == "build side: it ran once, and its rows are in the plan"
+    assert scan.reason == "the scan is in a build side: it ran once, and its rows are in the plan"
 
 
 def test_late_filters_add_to_what_planning_left() -> None:

@@ -11,22 +11,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.plan import PlannedFilter, QueryPlan, nodes
-from headgate.plan.nodes import Column, Conjunct, Consumer, Expression, Feed, Node, Op
+from headgate.plan.kinds import Can, Feed, Op, Source
+from headgate.plan.nodes import Column, Conjunct, Consumer, Expression, Node
 
 # What a word of a fixture means to a node. Whatever is renamed in the nodes is renamed here, and in no fixture.
+_ALL, _REREAD = frozenset(Can), frozenset({Can.REREAD})
 SOURCES: dict[str, dict[str, Any]] = {
-    "parquet": {"source": "parquet", "format": "Parquet"},
-    "ORC": {"source": "files", "format": "ORC"},
-    "narrowed": {"source": "narrowed", "format": "Parquet"},
-    "unknown files": {"source": "unknown files", "format": "Parquet"},
-    "local": {"source": "local"},
-    "range": {"source": "range"},
-    "cached": {"source": "cached"},
-    "cache not loaded": {"source": "cache"},
-    "checkpoint": {"source": "checkpoint"},
-    "RDD": {"source": "rdd"},
-    "JDBC": {"source": "jdbc"},
-    "other": {"source": "other"},
+    "parquet": {"source": Source.PARQUET, "format": "Parquet", "can": _ALL},
+    "ORC": {"source": Source.FILES, "format": "ORC", "can": _REREAD},
+    "narrowed": {"source": Source.NARROWED, "format": "Parquet", "can": _REREAD},
+    "unknown files": {"source": Source.UNKNOWN_FILES, "format": "Parquet"},
+    "local": {"source": Source.LOCAL, "can": _REREAD},
+    "range": {"source": Source.RANGE, "can": _REREAD},
+    "cached": {"source": Source.CACHED, "can": _REREAD},
+    "cache not loaded": {"source": Source.CACHE},
+    "checkpoint": {"source": Source.CHECKPOINT, "can": _REREAD},
+    "RDD": {"source": Source.RDD},
+    "JDBC": {"source": Source.JDBC},
+    "other": {"source": Source.OTHER},
 }
 FLAGS: dict[str, dict[str, Any]] = {
     "streaming": {"streaming": True},
@@ -277,6 +279,8 @@ class _Line:
             return Conjunct(Op.IS_NOT_NULL, text)
         if (key := text.removeprefix("DYNAMIC PRUNING ")) != text:
             return Conjunct(Op.DYNAMIC_PRUNING, text, left=self._expression(key))
+        if (column := text.removeprefix("PUBLISHED ")) != text:
+            return Conjunct(Op.PUBLISHED, text, left=self._expression(column), published=f"{column}-1")
         sides = _split(text, rf" ({'|'.join(COMPARISONS)}) ")
         if len(sides) != 3 or re.search(r"\bOR\b", _masked(text)):
             self._expression(text)
@@ -342,7 +346,7 @@ def _filter_text(planned: PlannedFilter, all_nodes: dict[int, Node], labels: dic
     probe = all_nodes[planned.probe].find_column(inner.column) if inner.column is not None else None
     to = ", ".join(map(consumer, planned.consumers)) or f"{labels[planned.probe]}.{probe.name if probe else inner.sql}"
     op = next(word for word, op in COMPARISONS.items() if op == planned.op)
-    build = column(planned.build, planned.build_column, planned.compared)
+    build = "" if planned.feed is Feed.PUBLISHED else column(planned.build, planned.build_column, planned.compared)
     state = [
         *["once only"] * planned.build_once_only,
         *[f"wave {planned.wave}"] * (planned.wave >= 0),
@@ -350,4 +354,6 @@ def _filter_text(planned: PlannedFilter, all_nodes: dict[int, Node], labels: dic
         *["tapped"] * (planned.feed is Feed.TAP),
         *[f"dropped: {planned.reason}"] * (not planned.is_alive),
     ]
+    if planned.feed is Feed.PUBLISHED:
+        return "; ".join([f"{planned.id} ({planned.clause}): {to}", *state])
     return "; ".join([f"{planned.id} (join {planned.join}: {planned.clause}): {to} {op} {{{build}}}", *state])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headgate.plan import RULES, Clustering, QueryPlan, RuleContext, plan_filters
+from headgate.plan.rules.choose_filters import choose_filters
 from tests.plan.fixture_text import parse_plan
 
 STAR = """
@@ -14,7 +15,7 @@ Join RIGHT OUTER k = id
 
 
 def planned(text: str, context: RuleContext) -> QueryPlan:
-    return plan_filters(parse_plan(text), context, RULES[:4])
+    return plan_filters(parse_plan(text), context, RULES[: RULES.index(choose_filters) + 1])
 
 
 def test_clustering_is_asked_of_the_scan_and_the_column_of_the_filter() -> None:
@@ -39,4 +40,4 @@ def test_clustering_is_not_asked_where_sizes_say_no() -> None:
         raise AssertionError("footers were read for nothing")
 
     plan = planned(STAR.replace("1000MB", "10B"), RuleContext(clustering=never))
-    assert "scan is small" in plan.filters[0].reason
+    assert "the scan is too small to pay for a filter" in plan.filters[0].reason

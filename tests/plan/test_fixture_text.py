@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headgate.plan import QueryPlan, RuleContext, Strategy
-from headgate.plan.nodes import Aggregate, Conjunct, Expression, Filter, Join, Node, Op, Project, Scan
+from headgate.plan.kinds import Op
+from headgate.plan.nodes import Aggregate, Conjunct, Expression, Filter, Join, Node, Project, Scan
 from tests.plan.fixture_cases import FOLDER, parse_context, read_cases, rewritten, run_case
 from tests.plan.fixture_text import (
     COMPARISONS,

@@ -26,6 +26,7 @@ def test_the_order_of_the_rules() -> None:
     """Filters are planned, traced, checked, chosen and ordered: each rule needs what the one before it found."""
     assert [rule.__name__ for rule in RULES] == [
         "add_dynamic_filters",
+        "add_published_filters",
         "trace_to_scans",
         "remove_unsupported_filters",
         "choose_filters",
@@ -56,6 +57,12 @@ def test_no_rule_changes_a_finished_plan_but_the_first(strategy: Strategy) -> No
     assert any(planned.is_alive for planned in done.filters)
     for rule in RULES[1:]:
         assert rule(done, context) == done
+
+
+def test_a_node_is_found_by_its_number() -> None:
+    plan = QueryPlan(ROOT)
+    assert [plan.node(node.id) for node in ROOT.walk()] == list(ROOT.walk())
+    assert plan.nodes() == {node.id: node for node in ROOT.walk()}
 
 
 def test_no_rules_plan_nothing() -> None:

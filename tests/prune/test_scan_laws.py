@@ -52,12 +52,12 @@ class Layout:
         return found
 
     @staticmethod
-    def _add(held: tuple[list[Any], list[Any], list[int | None]], group: list[Row] | None, name: str) -> None:
+    def _add(statistics: tuple[list[Any], list[Any], list[int | None]], group: list[Row] | None, name: str) -> None:
         column = None if group is None else [row[0 if name == "k" else 1] for row in group]
         kept: list[Any] = sorted(v for v in column or [] if v is not None)
-        held[0].append(kept[0] if kept else None)
-        held[1].append(kept[-1] if kept else None)
-        held[2].append(None if column is None else column.count(None))
+        statistics[0].append(kept[0] if kept else None)
+        statistics[1].append(kept[-1] if kept else None)
+        statistics[2].append(None if column is None else column.count(None))
 
     def groups_with(self, domains: dict[str, Domain]) -> set[tuple[int, int]]:
         """The row groups, by file and number, that hold a row which satisfies every domain."""

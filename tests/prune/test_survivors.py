@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain import BloomBits, ColumnStatistics, Domain, TupleDomain, Verdict, value_type
+from headgate.domain import BloomBits, ColumnStatistics, Domain, TupleDomain, Verdict, judge, value_type
 from headgate.errors import InvalidFilter
 from headgate.prune import ColumnBounds, survivors, survivors_of_column
 from tests.domain.strategies import TYPES, maybe_null, models, order_key, per_type
@@ -54,14 +54,14 @@ def containers(draw: st.DrawFn, name: str) -> Container:
     )
 
 
-def bounds_of(name: str, held: list[ColumnStatistics]) -> ColumnBounds:
+def bounds_of(name: str, statistics: list[ColumnStatistics]) -> ColumnBounds:
     return ColumnBounds.of(
         value_type(name),
-        [s.min for s in held],
-        [s.max for s in held],
-        [s.null_count for s in held],
-        [s.row_count for s in held],
-        [s.max_truncated for s in held],
+        [s.min for s in statistics],
+        [s.max for s in statistics],
+        [s.null_count for s in statistics],
+        [s.row_count for s in statistics],
+        [s.max_truncated for s in statistics],
     )
 
 
@@ -71,21 +71,21 @@ def bounds_of(name: str, held: list[ColumnStatistics]) -> ColumnBounds:
 def test_no_container_with_a_member_is_lost(name: str, data: st.DataObject) -> None:
     """Against brute force over the rows: a container in which a row matches survives, whatever is known of it."""
     domain = data.draw(models(name)).domain
-    held = data.draw(st.lists(containers(name), max_size=6))
-    keep = survivors_of_column(domain, bounds_of(name, [c.statistics for c in held]))
+    found = data.draw(st.lists(containers(name), max_size=6))
+    keep = survivors_of_column(domain, bounds_of(name, [c.statistics for c in found]))
     assert keep.dtype == bool
-    assert not [c for c, kept in zip(held, keep, strict=True) if not kept and any(row in domain for row in c.rows)]
+    assert not [c for c, kept in zip(found, keep, strict=True) if not kept and any(row in domain for row in c.rows)]
 
 
 @pytest.mark.parametrize("name", TYPES)
 @per_type
 @given(data=st.data())
 def test_many_at_once_are_judged_as_each_alone(name: str, data: st.DataObject) -> None:
-    """The vectorised verdict is that of Domain.may_match, for every kind of domain and of statistics."""
+    """The vectorised verdict is that of judge, for every kind of domain and of statistics."""
     domain = data.draw(models(name)).domain
-    held = [c.statistics for c in data.draw(st.lists(containers(name), max_size=6))]
-    keep = survivors_of_column(domain, bounds_of(name, held))
-    assert keep.tolist() == [domain.may_match(s) is Verdict.KEEP for s in held]
+    statistics = [c.statistics for c in data.draw(st.lists(containers(name), max_size=6))]
+    keep = survivors_of_column(domain, bounds_of(name, statistics))
+    assert keep.tolist() == [judge(domain, s) is Verdict.KEEP for s in statistics]
 
 
 @given(st.data())
@@ -94,13 +94,13 @@ def test_columns_are_combined(data: st.DataObject) -> None:
     names = {"k": "bigint", "s": "string", "f": "double"}
     domains = {c: data.draw(models(t)).domain for c, t in names.items()}
     size = data.draw(st.integers(0, 4))
-    held = {c: [data.draw(containers(t)).statistics for _ in range(size)] for c, t in names.items()}
+    statistics = {c: [data.draw(containers(t)).statistics for _ in range(size)] for c, t in names.items()}
     known = data.draw(st.sets(st.sampled_from(sorted(names))))
-    columns = {c: bounds_of(names[c], held[c]) for c in known}
+    columns = {c: bounds_of(names[c], statistics[c]) for c in known}
     domain = TupleDomain(domains)
     keep = survivors(domain, columns, count=size)
     for i in range(size):
-        alone = all(domains[c].may_match(held[c][i]) is Verdict.KEEP for c in known if not domains[c].is_all)
+        alone = all(judge(domains[c], statistics[c][i]) is Verdict.KEEP for c in known if not domains[c].is_all)
         assert bool(keep[i]) == (not domain.is_none and alone)
 
 
@@ -215,16 +215,16 @@ def test_no_containers_and_no_constraints() -> None:
 
 def test_statistics_that_do_not_belong_together_are_refused() -> None:
     """Lengths that differ, an unknown number of containers, and a domain of another type: an InvalidFilter."""
-    with pytest.raises(InvalidFilter, match="of 1 and of 2 containers"):
+    with pytest.raises(InvalidFilter, match="lengths 1 and 2"):
         ColumnBounds.of(BIGINT, [1], [1, 2])
-    with pytest.raises(InvalidFilter, match="of 2 and of 1 containers"):
+    with pytest.raises(InvalidFilter, match="lengths 2 and 1"):
         ColumnBounds.of(BIGINT, [1, 1], [1, 2], null_counts=[1])
-    with pytest.raises(InvalidFilter, match="of 1 and of 2 containers"):
+    with pytest.raises(InvalidFilter, match="lengths 1 and 2"):
         ColumnBounds.of(STRING, ["a"], ["a"], max_truncated=[True, False])
-    with pytest.raises(InvalidFilter, match="one number of containers"):
+    with pytest.raises(InvalidFilter, match="the same number"):
         survivors(TupleDomain.all(), {})
     two = {"a": ColumnBounds.of(BIGINT, [1], [1]), "b": ColumnBounds.of(BIGINT, [1, 2], [1, 2])}
-    with pytest.raises(InvalidFilter, match="one number of containers"):
+    with pytest.raises(InvalidFilter, match="the same number"):
         survivors(TupleDomain.all(), two)
     with pytest.raises(InvalidFilter, match="coerce it first"):
         survivors_of_column(Domain.all("int"), two["a"])

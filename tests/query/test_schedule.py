@@ -10,7 +10,7 @@ import pytest
 from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.plan import PlannedFilter, QueryPlan
-from headgate.plan.nodes import Feed
+from headgate.plan.kinds import Feed, Op
 from headgate.query.schedule import BuildSchedule, within_memory
 from tests.query.chains import chain, done, requests, scan_of
 
@@ -70,7 +70,7 @@ def test_a_failed_build_lets_everything_pass() -> None:
     facts, _ = schedule.facts()
 
     assert schedule.filter(planned.id).domain().is_all
-    assert facts[planned.id].given_up == "build side failed: java.io.IOException: gone"
+    assert facts[planned.id].given_up == "the build side failed: java.io.IOException: gone"
     assert facts[planned.id].domain is None
     assert schedule.next_wave(no_objection) != []
 
@@ -177,3 +177,14 @@ def test_threads_that_publish_and_give_up_leave_one_state() -> None:
         for planned in filters:
             given_up = facts[planned.id].given_up
             assert schedule.filter(planned.id).domain() == (Domain.all("int") if given_up else Domain.of("int", [5]))
+
+
+@pytest.mark.parametrize("op", [Op.EQUAL, Op.EQUAL_NULL_SAFE])
+def test_null_passes_where_the_comparison_lets_it_in(op: Op) -> None:
+    """NULL equals NULL under <=> alone."""
+    plan = with_feed(chain(), Feed.TAP)
+    plan = replace(plan, filters=tuple(replace(f, op=op) for f in plan.filters))
+    schedule, planned = BuildSchedule(plan, Settings()), living(plan)[0]
+    schedule.take_tap(planned, Domain.of("int", [5], null_allowed=True))
+
+    assert schedule.filter(planned.id).domain().null_allowed is (op is Op.EQUAL_NULL_SAFE)

@@ -46,7 +46,7 @@ def test_the_other_footers_are_read_where_late_files_may_be(gated: SparkSession,
     assert [source.row_groups for source in told] == [0, 0, 16, FILES, FILES, 16, FILES]
     assert [source.files_skipped for source in told] == [0, 0, 0, 1, 0, 0, 1]
     assert [source.late_rows for source in told] == [0, 0, 1, 1, 0, 0, 1]
-    assert told[2].reason == "no late file among 16 of 40: rows are tested instead"
+    assert told[2].reason == "no late file among 16 of 40, so rows are tested instead"
 
 
 def test_field_ids_count_only_where_the_schema_has_them(gated: SparkSession, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_each_operator_has_its_own_cut_off(
     ]
     assert [source.late_rows for source in told.sources] == counted
     assert {source.reason for source in told.sources if source.cut_off is None} == {
-        "how late a row is cannot be told from ts alone"
+        "Headgate cannot tell from ts alone whether a row is late"
     }
 
 
@@ -101,7 +101,7 @@ def test_more_is_skipped_as_the_watermark_advances(gated: SparkSession, tmp_path
     told = pair.report().batches
     assert [batch.sources[0].late_rows for batch in told[:7]] == [0, 0, 0, 2, 0, 2, 3]
     assert [batch.generation for batch in told[:7]] == [0, 0, 1, 2, 3, 3, 4]
-    assert told[1].sources[0].reason == "no watermark yet"
+    assert told[1].sources[0].reason == "there is no watermark yet"
 
 
 def test_skipped_data_is_not_read(gated: SparkSession, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_computed_event_times_are_filtered_above_their_projection(gated: SparkSe
     pair = same(gated, tmp_path, parsed, [*RISING, [(1, 9, 3.0), (2, 9, 300.0)]])
     filtered, source = pair.report().batches[2].sources
     assert (filtered.source, filtered.column, filtered.late_rows) == ("Project", "event", 1)
-    assert source.reason == "rows are filtered above Project"
+    assert source.reason == "late rows are filtered above Project, not at the source"
     assert pair.runs["on"].dropped == 0
 
 
@@ -223,7 +223,10 @@ def test_strict_mode_cuts_at_the_watermark_itself(gated: SparkSession, tmp_path:
     batches: list[list[Row]] = [RISING[0], [(1, 1, 89.0), (2, 2, 90.0), (3, 3, None), (4, 4, 300.0)]]
     whole = same(gated, tmp_path / "whole", plain, batches)
     assert whole.report().late_rows == 0
-    assert whole.report().batches[1].sources[0].reason == "no stateful operator reads it, so Spark drops nothing"
+    assert (
+        whole.report().batches[1].sources[0].reason
+        == "no stateful operator reads this source, so Spark drops no late rows"
+    )
     for slack, keys in (("0s", [2, 3, 4]), ("1s", [1, 2, 3, 4])):
         headgate.enable(gated, watermark_strict=True, watermark_slack=slack)
         pair = Pair(gated, tmp_path / slack, plain)
@@ -239,7 +242,7 @@ def test_it_can_be_turned_off_and_only_reported(gated: SparkSession, tmp_path: P
     batches: list[list[Row]] = [*RISING, [(1, 9, 3.0)]]
     headgate.enable(gated, strategy="never")
     told = same(gated, tmp_path / "never", windowed, batches).report().batches[2].sources[0]
-    assert (told.late_rows, told.reason) == (1, "spark.headgate.strategy=never only reports")
+    assert (told.late_rows, told.reason) == (1, "reported but not applied: spark.headgate.strategy=never")
     headgate.enable(gated, strategy="cost", enabled=False)
     pair = same(gated, tmp_path / "disabled", windowed, batches)
     assert pair.report().batches == []

@@ -103,7 +103,7 @@ def test_state_that_knows_no_event_time_keeps_late_rows(gated: SparkSession, tmp
     pair.feed([INPUT])
     pair.run()
     pair.assert_same()
-    reason = "FlatMapGroupsInPandasWithState is not in event time, so it drops no late rows"
+    reason = "FlatMapGroupsInPandasWithState does not use event time, so it drops no late rows"
     assert pair.report().batches[2].sources[0].reason == reason
 
 

@@ -81,30 +81,33 @@ def unmatched(spark: SparkSession, folders: Sequence[Path]) -> DataFrame:
     return _counted(_stream(spark, folders).join(spark.range(3), sf.col("id") > sf.col("k"), "left"))
 
 
+BEFORE = "comes before the operator that drops late rows, and needs every row"
+
+
 @pytest.mark.parametrize(
     ("program", "mode", "settings", "reason"),
     [
-        (keyed, "update", {}, "Aggregate has no event time to find late rows by"),
-        (counted, "complete", {}, "complete output keeps every group"),
+        (keyed, "update", {}, "Aggregate has no event time column to find late rows by"),
+        (counted, "complete", {}, "complete output mode keeps every group, so Spark drops no late rows"),
         (
             sessions,
             "append",
             {"streaming.sessionWindow.merge.sessions.in.local.partition": "true"},
             "sessions are merged before late rows are dropped, so a late row may matter",
         ),
-        (observed, "append", {}, "CollectMetrics stands before the operator that drops late rows"),
-        (drawn, "append", {}, "Filter stands before the operator that drops late rows"),
-        (fed_by_state, "append", {}, "another stateful operator feeds the same Deduplicate"),
-        (in_batches, "append", {}, "ArrowEvalPython stands before the operator that drops late rows"),
-        (in_a_row, "append", {}, "ArrowEvalPython stands before the operator that drops late rows"),
+        (observed, "append", {}, f"CollectMetrics {BEFORE}"),
+        (drawn, "append", {}, f"Filter {BEFORE}"),
+        (fed_by_state, "append", {}, "another stateful operator feeds Deduplicate, so its watermark may be lower"),
+        (in_batches, "append", {}, f"ArrowEvalPython {BEFORE}"),
+        (in_a_row, "append", {}, f"ArrowEvalPython {BEFORE}"),
         pytest.param(
-            *(in_arrow, "append", {}, "ArrowEvalPython stands before the operator that drops late rows"),
+            *(in_arrow, "append", {}, f"ArrowEvalPython {BEFORE}"),
             marks=pytest.mark.skipif(not hasattr(sf, "arrow_udf"), reason="Spark 4.0 has no Arrow UDFs"),
         ),
-        (numbered, "append", {}, "Project stands before the operator that drops late rows"),
-        (dealt_out, "append", {}, "Repartition stands before the operator that drops late rows"),
-        (by_range, "append", {}, "RepartitionByExpression stands before the operator that drops late rows"),
-        (unmatched, "append", {}, "Join stands before the operator that drops late rows"),
+        (numbered, "append", {}, f"Project {BEFORE}"),
+        (dealt_out, "append", {}, f"Repartition {BEFORE}"),
+        (by_range, "append", {}, f"RepartitionByExpression {BEFORE}"),
+        (unmatched, "append", {}, f"Join {BEFORE}"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

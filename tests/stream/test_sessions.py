@@ -84,6 +84,6 @@ def test_a_failure_is_counted_and_the_batch_goes_on_unfiltered(gated: SparkSessi
         query.stop()
     report = headgate.streaming_report(query)
     assert report.failures == sum(bool(batch.failure) for batch in report.batches) >= 1
-    assert "spark.headgate.watermark.slack=soon is no duration" in report.last_failure
-    assert "soon is no duration" in str(report)
+    assert "spark.headgate.watermark.slack=soon is not a duration" in report.last_failure
+    assert "soon is not a duration" in str(report)
     assert dropped == 1

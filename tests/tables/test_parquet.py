@@ -154,7 +154,7 @@ def test_no_statistics_is_not_known(tmp_path: Path) -> None:
 
 def test_layouts_are_kept_by_their_listing(tmp_path: Path) -> None:
     """The same listing gives the same statistics object; a changed file another."""
-    path, cache = tmp_path / "f.parquet", LayoutCache(most=2)
+    path, cache = tmp_path / "f.parquet", LayoutCache(max_tables=2)
     pq.write_table(pa.table({"k": [1, 2]}), path)
     first = cache.get(_listing([path]), case_sensitive=False).statistics([0], [("k", "bigint")])
     again = cache.get(_listing([path]), case_sensitive=False).statistics([0], [("k", "bigint")])

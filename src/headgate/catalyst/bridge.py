@@ -1,7 +1,7 @@
 """Put the rule into a Spark session and take it out again.
 
 A Python function becomes a Catalyst rule: the Java `GateRule` calls it for each optimized plan with a join. The rule
-goes into the session's extra optimizations beside any that are there already, and leaves them there.
+joins the session's extra optimizations; others that are there already stay.
 """
 
 from __future__ import annotations
@@ -165,6 +165,12 @@ class SparkBridge:
         dataset: Any = jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
         return DataFrame(dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
 
+    def published(self, frame: Any, position: int, id: str) -> Any:
+        """Return a DataFrame of the same rows, with a column marked that values are published for."""
+        plan = self._classes.call("plan.Published", "marked", frame._jdf.queryExecution().analyzed(), position, id)
+        dataset: Any = self._spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
+        return DataFrame(dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
+
     def filter_only_marked(self, only: bool) -> None:
         """Filter only the queries of marked DataFrames, or those of the whole session."""
         self._rule.filterOnlyMarked(only)
@@ -179,7 +185,7 @@ def _check_classic(spark: SparkSession) -> None:
 
 
 def session_key(spark: SparkSession) -> str:
-    """Return what tells one session from another, whichever Python object stands for it."""
+    """Return a key that is the same for all Python objects of one session, and different for other sessions."""
     _check_classic(spark)
     return f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
 

@@ -9,7 +9,7 @@ import msgspec
 
 from headgate.tables import DataFile, ListedFiles, Listing
 
-_Value = bool | int | str | None
+_Value = bool | int | float | str | None
 
 
 class _Document(msgspec.Struct, frozen=True, rename="camel"):
@@ -29,15 +29,18 @@ def _listed(document: bytes) -> ListedFiles:
     found = msgspec.json.decode(document, type=_Document)
     files = [DataFile(path, size, time, partition, *stamp) for partition, path, size, time, *stamp in found.files]  # type: ignore[arg-type]
     partitions = [
-        [_partition_value(value, kind) for value, (_, kind) in zip(values, found.partition_columns, strict=True)]
+        [
+            _partition_value(value, type_name)
+            for value, (_, type_name) in zip(values, found.partition_columns, strict=True)
+        ]
         for values in found.partitions
     ]
     return ListedFiles(files, found.partition_columns, partitions)
 
 
-def _partition_value(value: _Value, kind: str) -> Any:
+def _partition_value(value: _Value, type_name: str) -> Any:
     if value is None:
         return None
-    if kind.startswith("decimal"):
+    if type_name.startswith("decimal"):
         return decimal.Decimal(str(value))
-    return float(value) if kind in ("float", "double") else value  # NaN and infinity come as text
+    return float(value) if type_name in ("float", "double") else value  # NaN and infinity come as text

@@ -69,45 +69,47 @@ def unpack_tap(packed: bytes) -> list[bytes]:
     return _texts(packed, 0)[0]
 
 
-def partial_domain(kind: ValueType, packed: bytes) -> Domain:
+def partial_domain(column_type: ValueType, packed: bytes) -> Domain:
     """Read one task's domain of one key; a string that is not UTF-8 has no place in a domain, so then all may match."""
     try:
-        return _read(kind, packed)
+        return _read(column_type, packed)
     except UnicodeDecodeError:
-        return Domain.all(kind)
+        return Domain.all(column_type)
 
 
-def _read(kind: ValueType, packed: bytes) -> Domain:
+def _read(column_type: ValueType, packed: bytes) -> Domain:
     has_null, body = bool(packed[1]), packed[2:]
     match packed[0]:
         case Form.NUMBERS:
-            return Domain.of_array(kind, _numbers(kind, body)).with_null(has_null)
+            return Domain.of_array(column_type, _numbers(column_type, body)).with_null(has_null)
         case Form.BITMAP:
-            return Domain(from_ids(kind, IdBitmap.from_bytes(body, 32)), has_null)
+            return Domain(from_ids(column_type, IdBitmap.from_bytes(body, 32)), has_null)
         case Form.RANGE:
-            low, high = (_python(kind, value) for value in _numbers(kind, body).tolist())
-            return Domain.range(kind, low, high, null_allowed=has_null)
+            low, high = (_python(column_type, value) for value in _numbers(column_type, body).tolist())
+            return Domain.range(column_type, low, high, null_allowed=has_null)
         case Form.TEXTS:
-            return Domain.of(kind, [_text(kind, raw) for raw in _texts(body, 0)[0]], null_allowed=has_null)
+            return Domain.of(
+                column_type, [_text(column_type, raw) for raw in _texts(body, 0)[0]], null_allowed=has_null
+            )
         case Form.TEXT_RANGE:
-            low, high = (_text(kind, raw) for raw in _texts(body, 0)[0])
-            return Domain.range(kind, low, high, null_allowed=has_null)
-    return Domain.all(kind)
+            low, high = (_text(column_type, raw) for raw in _texts(body, 0)[0])
+            return Domain.range(column_type, low, high, null_allowed=has_null)
+    return Domain.all(column_type)
 
 
-def _numbers(kind: ValueType, body: bytes) -> Any:
+def _numbers(column_type: ValueType, body: bytes) -> Any:
     raw = np.frombuffer(body, dtype=">i8").astype(np.int64)
-    if kind.is_float:
+    if column_type.is_float:
         return raw.view(np.float64)
-    if kind.name == "boolean":
+    if column_type.name == "boolean":
         return raw.astype(bool)
-    if kind.is_decimal:
-        return np.array([_python(kind, value) for value in raw.tolist()], dtype=object)
+    if column_type.is_decimal:
+        return np.array([_python(column_type, value) for value in raw.tolist()], dtype=object)
     return raw
 
 
-def _python(kind: ValueType, value: Any) -> Any:
-    return from_axis(kind, value) if kind.is_decimal and isinstance(value, int) else value
+def _python(column_type: ValueType, value: Any) -> Any:
+    return from_axis(column_type, value) if column_type.is_decimal and isinstance(value, int) else value
 
 
 def _texts(body: bytes, at: int, count: int | None = None) -> tuple[list[bytes], int]:
@@ -120,9 +122,9 @@ def _texts(body: bytes, at: int, count: int | None = None) -> tuple[list[bytes],
     return found, at
 
 
-def _text(kind: ValueType, raw: bytes) -> Any:
-    if kind is STRING:
+def _text(column_type: ValueType, raw: bytes) -> Any:
+    if column_type is STRING:
         return raw.decode()
-    if kind is BINARY:
+    if column_type is BINARY:
         return raw
-    return _python(kind, int.from_bytes(raw, "big", signed=True))
+    return _python(column_type, int.from_bytes(raw, "big", signed=True))

@@ -56,14 +56,14 @@ def _literals(domain: Domain) -> list[Literal]:
 
 
 def _literal(domain: Domain, place: Any) -> Literal:
-    kind = domain.type
-    if kind.is_float:
-        return _java_float(from_axis(kind, place))
-    if kind.is_decimal:
-        return format(from_axis(kind, place), "f")
-    if kind is BINARY:
+    column_type = domain.type
+    if column_type.is_float:
+        return _java_float(from_axis(column_type, place))
+    if column_type.is_decimal:
+        return format(from_axis(column_type, place), "f")
+    if column_type is BINARY:
         return base64.b64encode(place).decode()
-    if kind.name == "boolean":
+    if column_type.name == "boolean":
         return bool(place)
     literal: Literal = place
     return literal
@@ -76,12 +76,12 @@ def _java_float(value: float) -> str:
 
 
 def _ranges(domain: Domain) -> list[tuple[Literal, Literal]]:
-    held, kind = domain.values.intervals(), domain.type
+    intervals, column_type = domain.values.intervals(), domain.type
     ranges: list[tuple[Literal, Literal]] = []
-    for low, high in zip(held.lows.tolist(), held.highs.tolist(), strict=True):
-        bottom = _end(domain, low, kind.low)
+    for low, high in zip(intervals.lows.tolist(), intervals.highs.tolist(), strict=True):
+        bottom = _end(domain, low, column_type.low)
         # an exclusive text end is written as an inclusive one: a little wider, which is safe
-        top = None if isinstance(high, Cut) and high.beyond else _end(domain, high, kind.high)
+        top = None if isinstance(high, Cut) and high.beyond else _end(domain, high, column_type.high)
         ranges.append((bottom, top))
     return ranges
 

@@ -13,7 +13,8 @@ from headgate.catalyst.listing import read_listing
 from headgate.catalyst.packed import PackedBuild, unpack_builds, unpack_tap
 from headgate.catalyst.reader import read_plan
 from headgate.catalyst.wire import BuildOrders, LateNumbers, PlanEdits, SessionFacts, decoded, encoded
-from headgate.domain import TupleDomain, encode_json
+from headgate.domain import encode_json
+from headgate.filters import Snapshot
 from headgate.plan import Node
 from headgate.tables import Listing
 
@@ -40,20 +41,20 @@ class CatalystQuery:
 
     def idle_share(self) -> float:
         """Return the share of Spark's task slots that are idle."""
-        return float(self._context.idleShare())
+        return float(self._classes.call("interop.Slots", "idleShare", self._context.session()))
 
     def tapped_filters(self) -> list[str]:
         """Return the filters whose build sides are tapped in the plan that was written."""
-        return [str(name) for name in self._context.tappedFilters()]
+        return [str(name) for name in self._context.taps().filters()]
 
     def wait_for_tap(self, filter: str, seconds: float) -> list[bytes] | None:
         """Return the packed keys that each task of a tap reported, or None when it still collects after so long."""
-        reply = self._context.awaitTap(filter, int(seconds * 1000))
+        reply = getattr(self._context.taps(), "await")(filter, int(seconds * 1000))
         return None if reply is None else unpack_tap(handed_over(reply))
 
     def forget_tap(self, filter: str) -> None:
         """Stop waiting for a tap."""
-        self._context.forgetTap(filter)
+        self._context.taps().forget(filter)
 
     def outdated(self) -> str:
         """Say why the written plan ran as if it had no filters, or nothing: its tables may have changed by then."""
@@ -65,15 +66,16 @@ class CatalystQuery:
 
     def late_numbers(self) -> LateNumbers:
         """Return what the late filters did so far."""
-        return decoded(str(self._context.tellLate()), LateNumbers)
+        return decoded(str(self._context.late().numbers()), LateNumbers)
 
     def forget_unread(self) -> None:
         """Let go of what was counted file by file."""
-        self._context.forgetUnread()
+        self._context.late().forgetUnread()
 
-    def publish(self, query: str, filter: str, domain: TupleDomain) -> None:
-        """Bring a complete late filter to the driver's own process."""
-        self._classes.call("late.LateStates", "publish", query, filter, encode_json(domain).decode())
+    def publish(self, query: str, filter: str, state: Snapshot) -> None:
+        """Bring one version of a late filter to the driver's own process."""
+        domain = encode_json(state.domain).decode()
+        self._classes.call("late.LateStates", "publish", query, filter, str(state.version), state.is_complete, domain)
 
     def write(self, edits: PlanEdits) -> Any:
         """Return the Catalyst plan with the edits made."""

@@ -8,7 +8,8 @@ import msgspec
 
 from headgate.catalyst.wire import SessionFacts
 from headgate.plan import nodes
-from headgate.plan.nodes import Column, Conjunct, Expression, Node, Op
+from headgate.plan.kinds import Can, Op, Source
+from headgate.plan.nodes import Column, Conjunct, Expression, Node
 
 
 def read_plan(document: str | bytes) -> tuple[Node, SessionFacts]:
@@ -31,7 +32,8 @@ def _node(raw: dict[str, Any]) -> Node:
         case "scan":
             return nodes.Scan(
                 **common,
-                source=raw["source"],
+                source=Source(raw["source"]),
+                can=frozenset(Can(word) for word in raw["can"]),
                 table=raw["table"],
                 bytes=int(raw["bytes"]),
                 format=raw.get("format", ""),
@@ -68,6 +70,7 @@ def _conjuncts(raw: dict[str, Any]) -> tuple[Conjunct, ...]:
             left=_expression(conjunct["left"]) if "left" in conjunct else None,
             right=_expression(conjunct["right"]) if "right" in conjunct else None,
             deterministic=conjunct["deterministic"],
+            published=conjunct.get("published", ""),
         )
         for conjunct in raw["conjuncts"]
     )

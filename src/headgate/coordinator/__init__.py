@@ -1,4 +1,4 @@
-"""Filters that arrive while tasks run: the registry of queries, and the HTTP through which executors reach it."""
+"""Deliver filters while tasks run: the registry of queries, and the HTTP server through which executors reach it."""
 
 from headgate.coordinator.guard import ServerLimits
 from headgate.coordinator.query import TrackedQuery

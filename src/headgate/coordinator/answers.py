@@ -1,9 +1,9 @@
-"""Encode the news of a query once, however many executors wait for it.
+"""Encode the news of a query once for all executors that wait for it.
 
     {"query": "q1", "attempt": 0, "state": "RUNNING", "version": 3, "complete": true,
      "filters": {"df_1": {"version": 1, "complete": true, "columns": ["id"], "domain": {"columnDomains": …}}}}
 
-``domain`` is the JSON of `headgate.domain`. ``complete`` says that no filter registered so far will change again.
+``domain`` is the JSON of `headgate.domain`. ``complete`` means that no filter registered so far will change again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _VERSION = VERSION_HEADER.lower().encode()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer, ready to be sent to anyone who asks from the same version."""
+    """An HTTP response, ready to be sent to every client that asks from the same version."""
 
     head: dict[str, Any]
     body: bytes
 
 
 def encode_answer(query: TrackedQuery, news: News, *, may_gzip: bool) -> Answer:
-    """Return the answer to who has all but this news."""
+    """Return the response for a client that lacks exactly this news."""
     filters = {
         name: {
             "version": state.version,

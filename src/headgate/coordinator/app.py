@@ -1,4 +1,4 @@
-"""Answer HTTP: one function for each call of the protocol, over the registry.
+"""Serve HTTP: one function for each call of the protocol, on top of the registry.
 
 GET     /v1/query/{q}/status                                 state and version
 GET     /v1/query/{q}/dynamicfilters                         what is newer than a version, or wait for it
@@ -37,7 +37,7 @@ from headgate.domain import TupleDomain, decode_binary, decode_json
 from headgate.errors import HeadgateError, InvalidFilter, NotRegistered
 
 T = TypeVar("T")
-Stories = Callable[[], Sequence[object]]  # anything that JSON can say
+Stories = Callable[[], Sequence[object]]  # anything that msgspec can encode as JSON
 WAIT_HEADER = "X-Headgate-Max-Wait"
 _VERSION, _WAIT = VERSION_HEADER.lower().encode(), WAIT_HEADER.lower().encode()
 BINARY = "application/x-headgate"
@@ -51,7 +51,7 @@ _DECODERS: dict[str, Callable[[bytes], TupleDomain]] = {"application/json": deco
 
 
 class Endpoints:
-    """The calls of the protocol. Work that may take long is done on threads of the pool, not on the event loop."""
+    """The calls of the protocol. Work that may take long runs in the pool, not on the event loop."""
 
     def __init__(
         self,
@@ -67,14 +67,14 @@ class Endpoints:
         self._limits, self._metrics, self._streams, self._refresh = limits, metrics, streams, refresh
 
     async def status(self, request: Request) -> Response:
-        """State and version of a query."""
+        """Return the state and version of a query."""
         query = self._registry.get(request.path_params["query"])
         version = query.version
         body = {"query": query.id, "attempt": query.attempt, "state": query.state, "dynamicFiltersVersion": version}
         return _json(body, headers={VERSION_HEADER: str(version)})
 
     async def dynamic_filters(self, query_id: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """What is newer than a version, at once or when it comes."""
+        """Return what is newer than a version, at once or when it arrives."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         try:
             since = _whole(headers.get(_VERSION, "0"), VERSION_HEADER)
@@ -90,16 +90,17 @@ class Endpoints:
             await send({"type": "http.response.body", "body": answer.body})
 
     async def report(self, request: Request) -> Response:
-        """The domain of one partition of a build side."""
-        decode = _DECODERS.get(
-            request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-        )
+        """Take the domain of one partition of a build side."""
+        given = request.headers.get("content-type", "application/json")
+        decode = _DECODERS.get(given.partition(";")[0].strip().lower())
         if decode is None:
-            raise HTTPException(415, f"a domain is sent as one of {', '.join(_DECODERS)}")
+            raise HTTPException(
+                415, f"unknown Content-Type {given[:60]!r}; send a domain as one of {', '.join(_DECODERS)}"
+            )
         query_id, filter_id = request.path_params["query"], request.path_params["filter"]
         partition = _whole(request.path_params["partition"], "the partition")
         attempt = _whole(request.query_params.get("attempt", "0"), "attempt")
-        self._registry.get(query_id).find(filter_id)  # a stranger's body is not worth reading
+        self._registry.get(query_id).find(filter_id)  # refuse an unknown filter before reading the body
         body = await read_body(request, self._limits)
         outcome = await self._in_pool(
             lambda: self._registry.report(query_id, filter_id, partition, decode(body), attempt)
@@ -107,14 +108,14 @@ class Endpoints:
         return _json({"outcome": outcome})
 
     async def events(self, request: Request) -> Response:
-        """What an executor received and removed."""
+        """Take the filters that an executor received, and what it removed with them."""
         self._registry.get(request.path_params["query"])
         body = await read_body(request, self._limits)
         try:
             message = await self._in_pool(lambda: msgspec.json.decode(body, type=EventsMessage))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
-            raise InvalidFilter(f"not a message of events: {failure}", "$") from failure
-        return _json({"outcome": self._registry.hear(request.path_params["query"], message)})
+            raise InvalidFilter(f"the body is not a message of events: {failure}; see /openapi.json", "$") from failure
+        return _json({"outcome": self._registry.record(request.path_params["query"], message)})
 
     async def delete(self, request: Request) -> Response:
         """End a query."""
@@ -124,23 +125,23 @@ class Endpoints:
         return Response(status_code=204)
 
     async def queries(self, _: Request) -> Response:
-        """All queries, without values."""
+        """Return all queries, without values."""
         return _json({"queries": await self._in_pool(self._stories)})
 
     async def streams(self, _: Request) -> Response:
-        """What the last micro-batches of all streaming queries left unread."""
+        """Return what the last micro-batches of all streaming queries left unread."""
         return _json({"streams": await self._in_pool(self._streams)})
 
     async def metrics(self, _: Request) -> Response:
-        """The figures of the coordinator, for Prometheus."""
+        """Return the metrics of the coordinator, for Prometheus."""
         return Response(await self._in_pool(self._metrics), media_type="text/plain; version=0.0.4")
 
     async def openapi(self, _: Request) -> Response:
-        """What this document describes."""
+        """Return the description of the protocol."""
         return _json(DOCUMENT)
 
     async def page(self, _: Request) -> Response:
-        """The page for people."""
+        """Return the status page."""
         return HTMLResponse(PAGE, headers=_PAGE_HEADERS)
 
     def _stories(self) -> list[QueryStory]:
@@ -152,7 +153,7 @@ class Endpoints:
 
 
 def make_app(endpoints: Endpoints) -> ASGIApp:
-    """Return the application: every address, and what becomes of errors."""
+    """Return the application: all routes and error handlers."""
     filters = "/v1/query/{query}/dynamicfilters"
     routes = [
         Route("/v1/query/{query}/status", endpoints.status, methods=["GET"]),
@@ -170,8 +171,8 @@ def make_app(endpoints: Endpoints) -> ASGIApp:
     framework.router.redirect_slashes = False
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        # Thousands wait in a long-poll at once. Inside the framework each of them would keep a dozen frames alive,
-        # and waking it would cost twice as much.
+        # Thousands of long-polls wait at once. Inside the framework each would keep a dozen frames alive, and waking it
+        # would cost twice as much.
         if scope["method"] == "GET" and (polled := _POLLED.fullmatch(scope["path"])) is not None:
             await endpoints.dynamic_filters(polled[1], scope, receive, send)
         else:
@@ -181,8 +182,8 @@ def make_app(endpoints: Endpoints) -> ASGIApp:
 
 
 async def _never(_: Request) -> Response:
-    """Stand in for the long-poll among the routes, so that other methods on its address are answered with 405."""
-    raise AssertionError("a long-poll is answered before it comes to the routes")
+    """Stand in for the long-poll among the routes, so that other methods on its path get a 405."""
+    raise AssertionError("a long-poll is answered before routing")
 
 
 def _json(body: object, headers: dict[str, str] | None = None) -> Response:
@@ -191,11 +192,11 @@ def _json(body: object, headers: dict[str, str] | None = None) -> Response:
 
 def _whole(text: str, what: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise InvalidFilter(f"{what} is {text[:60]!r}; it has to be a whole number from 0, of at most 15 digits")
+        raise InvalidFilter(f"{what} is {text[:60]!r}; expected a whole number from 0, of at most 15 digits")
     return int(text)
 
 
 def _seconds(text: str) -> float:
     if (match := _DURATION.fullmatch(text.strip())) is None:
-        raise InvalidFilter(f"{WAIT_HEADER} is {text[:60]!r}; it has to be a duration such as 500ms, 1s or 1m")
+        raise InvalidFilter(f"{WAIT_HEADER} is {text[:60]!r}; expected a duration such as 500ms, 1s or 1m")
     return float(match[1]) * _SECONDS[match[2]]

@@ -1,7 +1,7 @@
-"""Keep count of open connections, say when one closes, and cut off those that are too slow to be served.
+"""Watch open connections: count them, report when one closes, and abort those that are too slow.
 
-uvicorn limits how long a connection may be idle between requests, not how long a client may take to send the head of
-one or to read an answer. This adds both, through the calls that asyncio makes to every protocol.
+uvicorn limits how long a connection may be idle between requests, but not how long a client may take to send the head
+of a request or to read a response. This adds both limits, in the methods that asyncio calls on every protocol.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-_TOO_SLOW = b'{"error":"the head of the request took too long to arrive; send it in one go"}'
+_TOO_SLOW = b'{"error":"the head of the request took too long to arrive; send it at once"}'
 _TIMED_OUT = (
     b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\nconnection: close\r\n"
     b"content-length: %d\r\n\r\n%s" % (len(_TOO_SLOW), _TOO_SLOW)
@@ -20,7 +20,7 @@ _TIMED_OUT = (
 
 
 class Connections:
-    """The open connections of one server, by the address of the client. Belongs to the loop's thread."""
+    """The open connections of one server, by client address. Used only on the loop's thread."""
 
     def __init__(self, head_seconds: float, write_seconds: float) -> None:
         self.head_seconds, self.write_seconds = head_seconds, write_seconds
@@ -30,29 +30,29 @@ class Connections:
         return len(self._open)
 
     def opened(self, connection: _WatchedProtocol) -> None:
-        """Note a new connection."""
+        """Add a new connection."""
         self._open[connection.client] = connection
 
     def closed(self, connection: _WatchedProtocol) -> None:
-        """Note that a connection has gone, and tell who wants to know."""
+        """Remove a closed connection, and make its ``on_close`` call."""
         self._open.pop(connection.client, None)
         if connection.on_close is not None:
             connection.on_close()
 
     def on_close(self, client: Any, call: Callable[[], None] | None) -> None:
-        """Call when this client goes away, instead of what was to be called before."""
+        """Set what to call when this client disconnects, replacing the earlier call."""
         if (connection := self._open.get(client)) is not None:
             connection.on_close = call
         elif call is not None:
             call()
 
     def abort_all(self) -> None:
-        """Cut everyone off, with what they have not read yet."""
+        """Abort all connections, dropping unsent data."""
         for connection in list(self._open.values()):
             connection.transport.abort()
 
     def protocol(self) -> type[HttpToolsProtocol]:
-        """Return uvicorn's protocol, with these connections watched."""
+        """Return uvicorn's protocol, watched by this object."""
         connections = self
 
         class Watched(_WatchedProtocol):
@@ -62,7 +62,7 @@ class Connections:
 
 
 class _WatchedProtocol(HttpToolsProtocol):
-    """One connection: known while it is open, cut off when a request does not come or an answer is not read."""
+    """One connection: registered while open, aborted if a request does not arrive or a response is not read."""
 
     watched_by: Connections
     on_close: Callable[[], None] | None = None
@@ -107,9 +107,9 @@ class _WatchedProtocol(HttpToolsProtocol):
 
 
 class _JoinedWrites:
-    """A transport that holds the head of an answer until its body comes: one packet, and one wake-up of the client.
+    """A transport that delays the head of a response until its body is written: one packet, and one client wake-up.
 
-    uvicorn writes the two apart, which for small answers to thousands of clients doubles the work of both sides.
+    uvicorn writes the two separately, which doubles the work of both sides for small responses to thousands of clients.
     """
 
     __slots__ = ("_head", "_loop", "_transport", "is_closing")
@@ -123,7 +123,7 @@ class _JoinedWrites:
             data, self._head = self._head + data, b""
         elif data.endswith(b"\r\n\r\n"):
             self._head = data
-            self._loop.call_soon(self.flush)  # an answer to HEAD has no body
+            self._loop.call_soon(self.flush)  # a response to HEAD has no body
             return
         self._transport.write(data)
 

@@ -1,7 +1,7 @@
-"""Keep the story of each filter: when it was asked for, collected, published, received and first applied, and to what.
+"""Record the story of each filter: when it was requested, collected, published, received and applied, and its effect.
 
-Times are the coordinator's own clock; what executors send has no times in it, since their clocks differ. Executors send
-numbered messages, and a message that comes twice is counted once.
+Times are those of the coordinator's clock; executors send none, since their clocks differ. Executors number their
+messages, so a message that arrives twice counts once.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import msgspec
 
 from headgate.coordinator.stories import FilterEvents
 
-MAX_CONSUMERS = 20_000  # more names than that are counted together, so that nobody can fill the memory with names
+MAX_CONSUMERS = 20_000  # further names are not remembered, so that nobody can fill the memory with names
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.:-]{1,200}$")]
 
 
 class FilterEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one executor says of one filter: that it has it, or what it removed with it since it last said so."""
+    """What one executor reports of one filter: that it has it, or what it removed with it since its last report."""
 
     filter: Name
     event: Literal["received", "applied"]
@@ -30,7 +30,7 @@ class FilterEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EventsMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A message of an executor: who it is, the number of the message, and what happened."""
+    """A message of an executor: its name, the number of the message, and the events."""
 
     consumer: Name
     sequence: Count
@@ -53,8 +53,8 @@ class Story:
     row_groups: int = 0
     rows: int = 0
 
-    def shown(self) -> FilterEvents:
-        """Return the story as `/v1/queries` shows it."""
+    def to_events(self) -> FilterEvents:
+        """Return the story in the form of `/v1/queries`."""
         return FilterEvents(
             asked=self.asked,
             collected=self.published if self.collected is None else self.collected,
@@ -77,24 +77,24 @@ class StoryBook:
         self._sequences: dict[str, int] = {}
         self._lock = Lock()
 
-    def ask(self, filter_id: str, now: float) -> None:
+    def begin(self, filter_id: str, now: float) -> None:
         """Begin the story of a filter."""
         with self._lock:
             self._stories[filter_id] = Story(asked=now)
 
-    def collect(self, filter_id: str, arrived: float) -> None:
-        """Note when a report that was taken had come in; the last one is the one that counts."""
+    def report(self, filter_id: str, arrived: float) -> None:
+        """Record when an accepted report arrived; the filter is collected with the last one."""
         with self._lock:
             story = self._stories[filter_id]
             story.collected = arrived if story.collected is None else max(arrived, story.collected)
 
     def publish(self, filter_id: str, now: float) -> None:
-        """Note that the filter is complete."""
+        """Record that the filter is complete."""
         with self._lock:
             self._stories[filter_id].published = now
 
-    def hear(self, message: EventsMessage, now: float) -> bool:
-        """Take a message of an executor; False when it was heard before. Filters that are not known are left out."""
+    def record(self, message: EventsMessage, now: float) -> bool:
+        """Record a message of an executor; return False for a repeat. Unknown filters are ignored."""
         with self._lock:
             name = message.consumer
             if message.sequence <= self._sequences.get(name, -1):
@@ -103,15 +103,15 @@ class StoryBook:
                 self._sequences[name] = message.sequence
             for event in message.events:
                 if (story := self._stories.get(event.filter)) is not None:
-                    self._tell(story, name, event, now)
+                    self._add(story, name, event, now)
             return True
 
     def events(self, filter_id: str) -> FilterEvents:
         """Return what happened to one filter."""
         with self._lock:
-            return self._stories[filter_id].shown()
+            return self._stories[filter_id].to_events()
 
-    def _tell(self, story: Story, consumer: str, event: FilterEvent, now: float) -> None:
+    def _add(self, story: Story, consumer: str, event: FilterEvent, now: float) -> None:
         if consumer not in story.consumers and len(story.consumers) < MAX_CONSUMERS:
             story.consumers.add(consumer)
             story.received = now if story.received is None else story.received

@@ -1,4 +1,4 @@
-"""Let in only requests that carry the token, read bodies within limits, and turn every error into one sentence."""
+"""Admit only requests with the token, read bodies within limits, and turn every error into one sentence."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class ServerLimits:
 
 
 class Guard:
-    """Stands before the application: 401 without the token. Counts the answers by status.
+    """Wraps the application: 401 without the token. Counts responses by status.
 
-    The page at ``/`` is opened by browsers, which cannot send the header: there the token may stand in the query.
+    Browsers open the page at ``/`` and cannot send the header, so there the token may be in the query string.
     """
 
     def __init__(self, app: ASGIApp, token: str) -> None:
@@ -65,19 +65,19 @@ class Guard:
         if not given and scope["path"] == "/":
             offered = b"Bearer " + parse_qs(scope["query_string"]).get(b"token", [b""])[0]
         scheme, _, token = offered.partition(b" ")
-        # always compared, so that the time taken says nothing of which part was wrong
+        # always compared, so that timing does not reveal which part was wrong
         return hmac.compare_digest(token.strip(), self._token) & (scheme.lower() == b"bearer")
 
 
 def error(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an error as every endpoint gives it: ``{"error": one sentence}``."""
-    # what a client sent may be quoted in it, and need be neither short nor text that can be encoded
+    """Return an error in the form of every endpoint: ``{"error": one sentence}``."""
+    # it may quote what a client sent, which may be long or not encodable
     text = sentence[:_LONGEST].encode("utf-8", "backslashreplace").decode()
     return JSONResponse({"error": text}, status, dict(headers or {}))
 
 
 async def read_body(request: Request, limits: ServerLimits) -> bytes:
-    """Return the body of a request, unpacked; 413 when it is too large, 408 when it comes too slowly."""
+    """Return the body of a request, unpacked; 413 if it is too large, 408 if it arrives too slowly."""
     if int(request.headers.get("content-length", "0")) > limits.body_bytes:
         raise _too_large(limits)
     body = bytearray()
@@ -90,12 +90,13 @@ async def read_body(request: Request, limits: ServerLimits) -> bytes:
     except TimeoutError:
         sentence = f"the body did not arrive within {limits.read_seconds:g} seconds; send it again"
         raise HTTPException(408, sentence, _CLOSE) from None
-    match request.headers.get("content-encoding", "identity").strip().lower():
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    match encoding:
         case "identity" | "":
             return bytes(body)
         case "gzip":
             return _unpacked(bytes(body), limits)
-    raise HTTPException(415, "the body has a Content-Encoding that is not known; send gzip or none")
+    raise HTTPException(415, f"unknown Content-Encoding {encoding[:60]!r}; send gzip or none")
 
 
 def _unpacked(body: bytes, limits: ServerLimits) -> bytes:
@@ -103,11 +104,13 @@ def _unpacked(body: bytes, limits: ServerLimits) -> bytes:
     try:
         unpacked = stream.decompress(body, limits.body_bytes + 1)
     except zlib.error as failure:
-        raise InvalidFilter("the body is not gzip, though its Content-Encoding says so") from failure
+        raise InvalidFilter(
+            "the body is not gzip, but its Content-Encoding says so; send it again, or without the header"
+        ) from failure
     if len(unpacked) > limits.body_bytes:
         raise _too_large(limits)
     if not stream.eof or stream.unused_data:
-        raise InvalidFilter("the gzip of the body is cut off, or something follows it")
+        raise InvalidFilter("the gzip body is cut off, or has trailing data; send it again")
     return unpacked
 
 
@@ -117,13 +120,13 @@ def _too_large(limits: ServerLimits) -> HTTPException:
 
 
 def _unauthorized() -> ASGIApp:
-    sentence = "send the token of this coordinator as Authorization: Bearer <token>"
+    sentence = "the token is missing or wrong; send it as Authorization: Bearer <token>"
     return error(401, sentence, {"WWW-Authenticate": "Bearer"} | _CLOSE)
 
 
 async def _on_http(_: Request, failure: Exception) -> Response:
     assert isinstance(failure, HTTPException)
-    sentences = {404: "there is nothing at this address; see /openapi.json", 405: "this address has no such method"}
+    sentences = {404: "no such path; see /openapi.json", 405: "this path does not have this method; see /openapi.json"}
     detail = failure.detail
     is_plain = detail in ("Not Found", "Method Not Allowed")
     return error(failure.status_code, sentences[failure.status_code] if is_plain else detail, failure.headers)
@@ -138,12 +141,12 @@ async def _on_unknown(_: Request, failure: Exception) -> Response:
 
 
 async def _on_gone(_: Request, __: Exception) -> Response:
-    return error(400, "the client left before its request was complete", _CLOSE)
+    return error(400, "the client disconnected before its request was complete", _CLOSE)
 
 
 async def _on_failure(request: Request, failure: Exception) -> Response:
     _log.error("the coordinator failed at %s %s", request.method, request.url.path, exc_info=failure)
-    return error(500, "the coordinator failed; its log says why")
+    return error(500, "the coordinator failed; see the log of the driver")
 
 
 HANDLERS: Mapping[Any, Any] = {

@@ -1,11 +1,11 @@
-"""Count the bytes that filters hold, by query and together, and say when there is no room for more.
+"""Count the bytes that filters use, by query and in total, and refuse more than the limit.
 
-    reserve    before a report is taken: is there room for it while it is merged?
-    settle     afterwards: what does the filter hold now?
-    clear      the query has ended: nothing is held, and nothing will be
+    reserve    before a report is accepted: is there room to merge it?
+    settle     afterwards: how much does the filter use now?
+    clear      the query has ended: its filters use nothing from now on
 
-Thread-safe. What is reserved is given back by the thread that reserved it, so the count is zero when a query has ended
-and the last report on its way has been turned down.
+Thread-safe. The thread that reserves also releases, so the count is zero once a query has ended and the last report on
+its way is released.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class MemoryPool:
 
     @property
     def used(self) -> int:
-        """Bytes held and reserved now."""
+        """Bytes used and reserved now."""
         with self._lock:
             return self._used
 
     def take(self, size: int, limit: int) -> bool:
-        """Take room within a limit; False, and nothing taken, when there is none. No bytes always fit."""
+        """Take bytes within a limit; return False, and take nothing, if they do not fit. Zero bytes always fit."""
         with self._lock:
             if size and self._used + size > limit:
                 return False
@@ -35,33 +35,33 @@ class MemoryPool:
             return True
 
     def change(self, size: int) -> None:
-        """Note that so many bytes more (or fewer) are held."""
+        """Add to the bytes in use; a negative size subtracts."""
         with self._lock:
             self._used += size
 
 
 class MemoryAccount:
-    """The bytes of one query, by filter; with those of the other queries in the pool they stay within its limit."""
+    """The bytes of one query, by filter; with the other queries of the pool they stay within the limit."""
 
     def __init__(self, limit: int, pool: MemoryPool | None = None) -> None:
         self.limit, self._pool = limit, pool or MemoryPool()
-        self._held: dict[str, int] = {}
+        self._sizes: dict[str, int] = {}
         self._reserved = self._peak = 0
         self._lock, self._closed = Lock(), False
 
     @property
     def used(self) -> int:
-        """Bytes held and reserved now."""
+        """Bytes used and reserved now."""
         with self._lock:
             return self._sum()
 
     @property
     def peak(self) -> int:
-        """The most bytes that were ever held at once."""
+        """The most bytes that filters used at once."""
         return self._peak
 
     def reserve(self, size: int) -> bool:
-        """Take room for a report that comes in; False, and nothing taken, when there is none. No bytes always fit."""
+        """Reserve bytes for a report; return False, and reserve nothing, if they do not fit. Zero bytes always fit."""
         with self._lock:
             if not self._pool.take(size, self.limit):
                 return False
@@ -69,31 +69,32 @@ class MemoryAccount:
             return True
 
     def release(self, size: int) -> None:
-        """Give back what was reserved."""
+        """Return reserved bytes."""
         with self._lock:
             self._reserved -= size
             self._pool.change(-size)
 
-    def fits(self, holder: str, size: int) -> bool:
-        """Whether a filter may hold so much beside what the others hold."""
+    def fits(self, filter_id: str, size: int) -> bool:
+        """Whether a filter of this size fits beside the others."""
         with self._lock:
-            others = self._pool.used - self._held.get(holder, 0) - self._reserved
+            others = self._pool.used - self._sizes.get(filter_id, 0) - self._reserved
             return not size or others + size <= self.limit
 
-    def settle(self, holder: str, measure: Callable[[], int]) -> None:
-        """Note what a filter holds; measured in here, so that of two threads the later look is the one that stays."""
+    def settle(self, filter_id: str, measure: Callable[[], int]) -> None:
+        """Record the size of a filter. It is measured under the lock, so that of two threads the later one wins."""
         with self._lock:
             if not self._closed:
-                before, self._held[holder] = self._held.get(holder, 0), measure()
-                self._pool.change(self._held[holder] - before)
-                self._peak = max(self._peak, sum(self._held.values()))
+                before, after = self._sizes.get(filter_id, 0), measure()
+                self._sizes[filter_id] = after
+                self._pool.change(after - before)
+                self._peak = max(self._peak, sum(self._sizes.values()))
 
     def clear(self) -> None:
-        """Forget what the filters held, for good."""
+        """Forget all filters, for good."""
         with self._lock:
-            self._pool.change(-sum(self._held.values()))
-            self._held.clear()
+            self._pool.change(-sum(self._sizes.values()))
+            self._sizes.clear()
             self._closed = True
 
     def _sum(self) -> int:
-        return self._reserved + sum(self._held.values())
+        return self._reserved + sum(self._sizes.values())

@@ -11,17 +11,17 @@ _TIME = {"type": ["number", "null"], "description": "Seconds since 1970 on the c
 _STATE = {"type": "string", "enum": ["RUNNING", "FINISHED", "FAILED", "CANCELLED"]}
 _OUTCOME = {
     "accepted": "It was counted.",
-    "repeated": "The partition had reported, the message had been heard, or the filter was complete; nothing changed.",
+    "repeated": "The partition or message was already recorded, or the filter was complete; nothing changed.",
     "stale": "It came from an older attempt of the query; nothing changed.",
 }
 _ERRORS = {
     400: "The request is malformed.",
     401: "The token is missing or wrong.",
     404: "There is no such query, attempt or filter; it may have ended.",
-    405: "The address does not have this method.",
-    408: "The request came in too slowly.",
+    405: "The path does not have this method.",
+    408: "The request arrived too slowly.",
     413: "The body is too large.",
-    415: "The body is in a form that is not known.",
+    415: "The body has an unknown Content-Type or Content-Encoding.",
 }
 
 
@@ -87,7 +87,7 @@ _SCHEMAS: dict[str, Any] = {
             "complete": {"type": "boolean", "description": "No filter registered so far will change again."},
             "filters": {"type": "object", "additionalProperties": _ref("Filter")},
         },
-        description="Filters of an older attempt than this one are not valid any more.",
+        description="Filters of an older attempt are no longer valid.",
     ),
     "Outcome": _object(
         {
@@ -100,7 +100,7 @@ _SCHEMAS: dict[str, Any] = {
     ),
     "Events": _object(
         {
-            "consumer": _NAME | {"description": "Who says it, such as an executor's id."},
+            "consumer": _NAME | {"description": "The sender, such as an executor's id."},
             "sequence": _COUNT | {"description": "Rises with each message of a consumer; a repeat is not counted."},
             "attempt": _COUNT,
             "events": {
@@ -155,7 +155,7 @@ _SCHEMAS: dict[str, Any] = {
             "eventTime": {"type": ["string", "null"]},
             "cutOff": {"type": ["string", "null"], "description": "The largest event time that is late."},
             **dict.fromkeys(("lateRows", "nullRows", "files", "filesSkipped", "rowGroups", "rowGroupsSkipped"), _COUNT),
-            "reason": {"type": "string", "description": "Why nothing was left out, if so."},
+            "reason": {"type": "string", "description": "Why nothing was skipped, if nothing was."},
         }
     ),
     "Batch": _object(
@@ -206,7 +206,7 @@ _WAITING = [
         "X-Headgate-Max-Wait",
         "header",
         {"type": "string", "pattern": "^[0-9]{1,9}(\\.[0-9]{1,9})?(ms|s|m)$", "default": "1s"},
-        "How long to wait for news, at most; the coordinator has a limit of its own (a minute, unless set).",
+        "How long to wait for news at most; the coordinator has a limit of its own (one minute by default).",
     ),
 ]
 _REPORTING = [
@@ -234,7 +234,7 @@ DOCUMENT: dict[str, Any] = {
             "parameters": [_QUERY],
             "get": _call(
                 "dynamicFilters",
-                "What is newer than a version; waits for it.",
+                "What is newer than a version; waits for news.",
                 {200: _body(_ref("News")) | {"headers": _VERSION}},
                 400,
                 404,
@@ -273,15 +273,15 @@ DOCUMENT: dict[str, Any] = {
         },
         "/v1/query/{query}": {
             "parameters": [_QUERY],
-            "delete": _call("end", "End a query; who waits for it is woken.", {204: {}}, 404),
+            "delete": _call("end", "End a query and release its waiters.", {204: {}}, 404),
         },
         "/v1/queries": {"get": _call("queries", "All queries, without values.", {200: _body(_ref("Queries"))})},
         "/v1/streams": {"get": _call("streams", "What streaming queries left unread.", {200: _body(_ref("Streams"))})},
         "/metrics": {
-            "get": _call("metrics", "Figures for Prometheus.", {200: _body({"type": "string"}, "text/plain")})
+            "get": _call("metrics", "Metrics for Prometheus.", {200: _body({"type": "string"}, "text/plain")})
         },
         "/openapi.json": {"get": _call("openapi", "This document.", {200: _body({"type": "object"})})},
-        "/": {"get": _call("page", "The page for people.", {200: _body({"type": "string"}, "text/html")})},
+        "/": {"get": _call("page", "The status page.", {200: _body({"type": "string"}, "text/html")})},
     },
     "components": {
         "schemas": _SCHEMAS,

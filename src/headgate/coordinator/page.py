@@ -1,6 +1,6 @@
-"""Hold the page at ``/``: queries with their filters and streams with their micro-batches.
+"""Define the page at ``/``: queries with their filters and streams with their micro-batches.
 
-They are asked from `/v1/queries` and `/v1/streams`, with the token in the page's own address.
+The page fetches `/v1/queries` and `/v1/streams` with the token from its own address.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ function fill(id, lines) {
   }));
 }
 function filters(query) {
-  const complete = query.filters.filter(held => held.complete).length;
+  const complete = query.filters.filter(filter => filter.complete).length;
   return [query.query, query.state, query.version, `${complete} of ${query.filters.length}`, query.memoryBytes];
 }
 function batches(stream) {
@@ -38,9 +38,9 @@ function batches(stream) {
     `${source.filesSkipped} of ${source.files}`, source.reason || batch.failure]));
 }
 async function refresh() {
-  const [told, streamed] = await Promise.all([ask("v1/queries"), ask("v1/streams")]);
-  fill("queries", (told.queries ?? []).map(filters));
-  fill("streams", (streamed.streams ?? []).flatMap(batches));
+  const [queries, streams] = await Promise.all([ask("v1/queries"), ask("v1/streams")]);
+  fill("queries", (queries.queries ?? []).map(filters));
+  fill("streams", (streams.streams ?? []).flatMap(batches));
 }
 refresh();
 setInterval(refresh, 1000);

@@ -1,8 +1,8 @@
 """Let executors wait for news on the event loop: a future each, no thread, and one encoded answer for all.
 
-A publisher's thread only says that a query has news; the loop wakes every poll of that query in one go. The order that
-makes it safe: a poll enters itself first and looks at the version second, the publisher raises the version first and
-calls second, so that whichever comes later sees the other.
+A publisher's thread only signals that a query has news; the loop then wakes all polls of that query. No news is missed:
+a poll registers before it reads the version, and the publisher raises the version before it signals, so the later of
+the two sees the other.
 """
 
 from __future__ import annotations
@@ -20,38 +20,40 @@ from headgate.coordinator.query import TrackedQuery
 from headgate.coordinator.registry import Registry
 from headgate.coordinator.states import QueryState
 
-_INLINE_BYTES = 64 * 1024  # larger filters are encoded on another thread, so that the loop serves others meanwhile
-_TICK = 0.01  # seconds; a poll may end so much later than it asked
-_KEPT_ANSWERS = 16  # of one query: executors that have fallen behind ask from different versions
+_INLINE_BYTES = 64 * 1024  # larger filters are encoded in the pool, so that the loop can serve others meanwhile
+_TICK = 0.01  # seconds; a poll may end this much late
+_KEPT_ANSWERS = 16  # per query: executors that have fallen behind ask from different versions
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _Encoded:
+    """An answer that is, or is being, encoded for one version of a query."""
+
     query: TrackedQuery
     version: int
     answer: asyncio.Future[Answer]
 
 
 class Polls:
-    """The open long-polls of one server. All but `notify` and `waiting` belong to the loop's thread."""
+    """The open long-polls of one server. Only `notify` and `waiting` may be used outside the loop's thread."""
 
     def __init__(
         self, registry: Registry, loop: asyncio.AbstractEventLoop, pool: Executor, connections: Connections
     ) -> None:
         self._registry, self._loop, self._pool, self._connections = registry, loop, pool, connections
         self._waiters: dict[str, set[asyncio.Future[bool]]] = {}
-        self._answers: dict[str, dict[tuple[int, bool], _Made]] = {}
+        self._answers: dict[str, dict[tuple[int, bool], _Encoded]] = {}
         self._ends: dict[int, set[asyncio.Future[bool]]] = {}
         self._news: set[str] = set()
         self._lock, self._closed = Lock(), False
 
     @property
     def waiting(self) -> int:
-        """How many polls are open."""
+        """The number of open polls."""
         return sum(len(waiters) for waiters in list(self._waiters.values()))
 
     def notify(self, query_id: str) -> None:
-        """Say that a query has news; from any thread. Many calls before the loop looks make one wake-up."""
+        """Signal that a query has news; from any thread. Calls before the loop runs again share one wake-up."""
         with self._lock:
             is_first = not self._news
             self._news.add(query_id)
@@ -59,22 +61,22 @@ class Polls:
             self._loop.call_soon_threadsafe(self._wake)
 
     def close(self) -> None:
-        """Wake everyone, and let nobody wait any more."""
+        """Wake all polls, and let no further poll wait."""
         self._closed = True
         for query_id in list(self._waiters):
             self._wake_query(query_id)
 
     async def next(self, query_id: str, since: int, max_wait: float, client: Any, *, may_gzip: bool) -> Answer | None:
-        """Wait for news after a version, at most ``max_wait`` seconds, and return it; None when the client has gone.
+        """Wait for news after a version, at most ``max_wait`` seconds, and return it; None if the client has gone.
 
-        A version that this query has not reached yet comes from another life of it: everything is news then, at once.
+        A version that this query has not reached belongs to an earlier query of the same id, so everything is news.
         """
         query = self._registry.get(query_id)
         if since > query.version:
             since = 0
         elif not await self._is_worth_answering(query, since, max_wait, client):
             return None
-        # a query that has ended meanwhile is answered once more, with its last state
+        # a query that has ended meanwhile gets one more answer, with its last state
         return await self._answer(self._registry.find(query_id) or query, since, may_gzip=may_gzip)
 
     async def _is_worth_answering(self, query: TrackedQuery, since: int, max_wait: float, client: Any) -> bool:
@@ -98,7 +100,7 @@ class Polls:
                 del self._waiters[query.id]
 
     def _end_after(self, seconds: float) -> set[asyncio.Future[bool]]:
-        """Return the polls that end when these seconds are over; with a timer each, thousands would be slow to wake."""
+        """Return the polls that end together after these seconds; one timer for each of thousands would be slow."""
         tick = math.ceil((self._loop.time() + seconds) / _TICK)
         if tick not in self._ends:
             self._ends[tick] = set()
@@ -110,25 +112,25 @@ class Polls:
             _resolve(waiter, True)
 
     async def _answer(self, query: TrackedQuery, since: int, *, may_gzip: bool) -> Answer:
-        made = self._answers.get(query.id, {}).get((since, may_gzip))
-        if made is None or made.query is not query or made.version != query.version:
-            made = self._make(query, since, may_gzip=may_gzip)
-        return made.answer.result() if made.answer.done() else await asyncio.shield(made.answer)
+        encoded = self._answers.get(query.id, {}).get((since, may_gzip))
+        if encoded is None or encoded.query is not query or encoded.version != query.version:
+            encoded = self._encode(query, since, may_gzip=may_gzip)
+        return encoded.answer.result() if encoded.answer.done() else await asyncio.shield(encoded.answer)
 
-    def _make(self, query: TrackedQuery, since: int, *, may_gzip: bool) -> _Made:
+    def _encode(self, query: TrackedQuery, since: int, *, may_gzip: bool) -> _Encoded:
         news = query.filters.newer_than(since)
         if sum(state.domain.nbytes for state in news.filters.values()) <= _INLINE_BYTES:
             answer: asyncio.Future[Answer] = self._loop.create_future()
             answer.set_result(encode_answer(query, news, may_gzip=may_gzip))
         else:
             answer = self._loop.run_in_executor(self._pool, lambda: encode_answer(query, news, may_gzip=may_gzip))
-        made = _Made(query, news.version, answer)
+        encoded = _Encoded(query, news.version, answer)
         if query.state is QueryState.RUNNING:
             kept = self._answers.setdefault(query.id, {})
             if len(kept) >= _KEPT_ANSWERS:
                 kept.clear()
-            kept[since, may_gzip] = made
-        return made
+            kept[since, may_gzip] = encoded
+        return encoded
 
     def _wake(self) -> None:
         with self._lock:

@@ -1,10 +1,10 @@
-"""Know every running query: its attempt, its filters, who must report and who wants to be told.
+"""Keep the running queries: their attempts, their filters, and who reports to and watches them.
 
     driver thread    register(q)   add_filter(q, df, columns, expected=2)   publish(q, df, domain)   …   end(q)
     HTTP thread                    report(q, df, 0, part)   report(q, df, 1, part) -> published, version + 1
 
-Queries know nothing of each other. A newer attempt of a query begins with no filters and goes on from the version of
-the older one, whose reports are ignored from then on. Thread-safe; no lock is held while listeners run.
+Queries are independent of each other. A newer attempt of a query begins without filters and continues from the version
+of the older one, whose reports are ignored from then on. Thread-safe; listeners run without a lock.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from headgate.errors import InvalidFilter, NotRegistered
 from headgate.filters import DynamicFilter
 
 _log = logging.getLogger(__name__)
-_REMEMBERED = 100  # queries that have ended, without their values
+_REMEMBERED = 100  # ended queries, without their values
 _MEMORY_LIMIT = 100 * 1024**2
 
 Watcher = Callable[[str], None]
@@ -36,8 +36,8 @@ Watcher = Callable[[str], None]
 class Registry:
     """The queries of one driver.
 
-    ``memory_limit`` is what the filters of all running queries may hold together; beyond it they become ranges, then
-    ALL. A query may come with a limit of its own, which then counts for its filters.
+    ``memory_limit`` is for the filters of all running queries together; beyond it they become ranges, then ALL. A query
+    may have a limit of its own, which then applies to its filters.
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class Registry:
         self._lock = Lock()
 
     def register(self, query_id: str, attempt: int = 0, *, memory_limit: int | None = None) -> None:
-        """Begin a query, or a newer attempt of one, which drops the filters of the older; repeating is harmless."""
+        """Begin a query, or a newer attempt, which drops the filters of the older one; repeating is harmless."""
         with self._lock:
             older = self._queries.get(query_id)
             if older is not None and attempt == older.attempt:
                 return
             if attempt < (0 if older is None else older.attempt):
                 newest = 0 if older is None else older.attempt
-                raise InvalidFilter(f"attempt {attempt} of query {query_id!r} is too old; attempts begin at {newest}")
+                raise InvalidFilter(f"attempt {attempt} of query {query_id!r} is too old; register {newest} or higher")
             start = 0 if older is None else older.freeze(QueryState.CANCELLED) + 1
             self._queries[query_id] = self._new_query(query_id, attempt, start, memory_limit)
         if older is not None:
             older.release()
-            self._tell(query_id)
+            self._notify(query_id)
 
     def add_filter(
         self,
@@ -79,25 +79,25 @@ class Registry:
         broadcast: bool = False,
         blocking: bool = True,
     ) -> DynamicFilter:
-        """Ask for a filter and return its handle; ``expected`` partitions must report, a broadcast only once."""
+        """Add a filter and return it; ``expected`` partitions must report, a broadcast only once."""
         return self.get(query_id).add_filter(filter_id, columns, expected, broadcast=broadcast, blocking=blocking)
 
     def publish(self, query_id: str, filter_id: str, domain: TupleDomain, attempt: int | None = None) -> Outcome:
-        """Complete a filter in one go, from a job of the driver; left out, the attempt is the newest."""
+        """Complete a filter at once, from a job of the driver; ``attempt`` is the newest by default."""
         return self._taken(query_id, attempt, lambda query: query.publish(filter_id, domain))
 
     def report(
         self, query_id: str, filter_id: str, partition: int, domain: TupleDomain, attempt: int | None = None
     ) -> Outcome:
-        """Take the domain of one partition, of the attempt that it came from; left out, that is the newest."""
+        """Add the domain of one partition; ``attempt`` is the attempt it comes from, the newest by default."""
         return self._taken(query_id, attempt, lambda query: query.report(filter_id, partition, domain))
 
-    def hear(self, query_id: str, message: EventsMessage) -> Outcome:
-        """Take what an executor says of the filters it has."""
-        return self._taken(query_id, message.attempt, lambda query: query.hear(message))
+    def record(self, query_id: str, message: EventsMessage) -> Outcome:
+        """Record what an executor reports of its filters."""
+        return self._taken(query_id, message.attempt, lambda query: query.record(message))
 
     def end(self, query_id: str, state: QueryState = QueryState.FINISHED) -> QueryStory | None:
-        """Forget a query, wake those who wait for it, and return its story; None when there is no such query."""
+        """Forget a query, release its waiters, and return its story; None if there is no such query."""
         with self._lock:
             if (query := self._queries.pop(query_id, None)) is None:
                 return None
@@ -106,33 +106,33 @@ class Registry:
         query.release()
         story = msgspec.structs.replace(story, memory_bytes=query.memory.used)
         self._ended.append(story)
-        self._tell(query_id)
+        self._notify(query_id)
         return story
 
     def close(self) -> None:
-        """End every query that is left."""
+        """End all queries."""
         with self._lock:
             left = list(self._queries)
         for query_id in left:
             self.end(query_id, QueryState.CANCELLED)
 
     def get(self, query_id: str) -> TrackedQuery:
-        """Return a query that runs."""
+        """Return a running query."""
         if (found := self.find(query_id)) is None:
-            raise NotRegistered(f"there is no query {query_id[:60]!r}; it may have ended")
+            raise NotRegistered(f"no query {query_id[:60]!r} is running; it may have ended, or not be registered yet")
         return found
 
     def find(self, query_id: str) -> TrackedQuery | None:
-        """Return a query that runs, or None."""
+        """Return a running query, or None."""
         with self._lock:
             return self._queries.get(query_id)
 
     def story(self, query_id: str) -> QueryStory:
-        """Return the story of a query that runs: its filters, their sizes, and when what happened."""
+        """Return the story of a running query: its filters, their sizes, and what happened when."""
         return self.get(query_id).story()
 
     def stories(self) -> list[QueryStory]:
-        """Return the stories of all queries: those that run, then those that ended lately, the newest first."""
+        """Return the stories of all queries: the running ones, then those that ended, the latest first."""
         with self._lock:
             running = list(self._queries.values())
             ended = list(self._ended)
@@ -140,7 +140,7 @@ class Registry:
 
     @property
     def memory(self) -> int:
-        """Bytes that the filters of all queries hold."""
+        """Bytes that the filters of all queries use."""
         with self._lock:
             running = list(self._queries.values())
         return sum(query.memory.used for query in running)
@@ -151,12 +151,12 @@ class Registry:
             return {outcome: self._counts[outcome] for outcome in Outcome}
 
     def watch(self, watcher: Watcher) -> None:
-        """Call ``watcher`` with the id of each query that has news or has ended, on the thread that made it so."""
+        """Call ``watcher`` with the id of each query that has news or has ended, on the thread that caused it."""
         with self._lock:
             self._watchers += (watcher,)
 
     def unwatch(self, watcher: Watcher) -> None:
-        """Call a watcher no more."""
+        """Stop calling a watcher."""
         with self._lock:
             self._watchers = tuple(kept for kept in self._watchers if kept != watcher)
 
@@ -168,23 +168,25 @@ class Registry:
             limits=self._limits,
             memory=MemoryAccount(limit, self._pool),
             clock=self._clock,
-            on_change=lambda: self._tell(query_id),
+            on_change=lambda: self._notify(query_id),
             start=start,
         )
 
     def _taken(self, query_id: str, attempt: int | None, take: Callable[[TrackedQuery], Outcome]) -> Outcome:
-        """Hand something to the query if it comes from its newest attempt, and count what became of it."""
+        """Pass something to the query if it comes from the newest attempt, and count the outcome."""
         query = self.get(query_id)
         if attempt is not None and attempt > query.attempt:
-            raise NotRegistered(f"attempt {attempt} of query {query.id!r} is not known; the newest is {query.attempt}")
+            raise NotRegistered(
+                f"attempt {attempt} of query {query.id!r} is not registered; the newest is {query.attempt}"
+            )
         outcome = Outcome.STALE if attempt is not None and attempt < query.attempt else take(query)
         with self._lock:
             self._counts[outcome] += 1
         return outcome
 
-    def _tell(self, query_id: str) -> None:
+    def _notify(self, query_id: str) -> None:
         for watcher in self._watchers:
             try:
                 watcher(query_id)
-            except Exception:  # noqa: BLE001 - a watcher's mistake must not reach the one who publishes
+            except Exception:  # noqa: BLE001 - a watcher's failure must not reach the publisher
                 _log.exception("a watcher of the coordinator failed for query %s", query_id)

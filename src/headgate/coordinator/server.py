@@ -1,7 +1,7 @@
 """Serve the protocol from a thread of the driver: start, address, token, close.
 
-The listening socket is made by `start`, on the caller's thread, so that a port that cannot be had is an error there and
-then. Everything else happens on one event loop in one thread, and two or three for the work that takes long.
+`start` opens the listening socket on the caller's thread, so that an unavailable port raises there. Everything else
+runs on one event loop in one thread, with a small pool for work that takes long.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from headgate.errors import CannotListen
 _BACKLOG = 4096
 _WHERE = "set spark.headgate.coordinator.host (or spark.driver.host)"
 _THREADS = 3
-_PATIENCE = 10.0  # seconds for the thread to come up or to go down
+_PATIENCE = 10.0  # seconds for the thread to start or stop
 
 
 class Coordinator:
-    """The coordinator of one session: a registry, and HTTP before it.
+    """The coordinator of one session: a registry, and an HTTP server for it.
 
-    ``host`` is the driver's own address. The server listens there and nowhere else: on loopback when that is where the
-    driver is, and never on all addresses of the machine. ``streams`` tells the page of streaming queries; ``refresh``
-    is called before queries are told of, to end those that have ended.
+    ``host`` is the driver's own address. The server listens only there: on loopback if that is the driver's address,
+    and never on all addresses of the machine. ``streams`` returns the streaming queries for the page; ``refresh`` is
+    called before queries are listed, to end those that are over.
 
     >>> with Coordinator() as coordinator:
     ...     coordinator.registry.register("q1")
@@ -86,16 +86,16 @@ class Coordinator:
 
     @property
     def long_polls(self) -> int:
-        """How many executors wait for news."""
+        """The number of executors that wait for news."""
         return 0 if self._running is None else self._running.polls.waiting
 
     @property
     def connections(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return 0 if self._running is None else len(self._running.connections)
 
     def start(self) -> Coordinator:
-        """Listen and serve; returns when requests are answered. Starting twice changes nothing."""
+        """Listen and serve; return once requests are answered. Starting twice changes nothing."""
         if self._running is None:
             listening = _listen(self._host, self._port)
             running = _Running(self.registry, self.token, self._limits, listening, self._streams, self._refresh)
@@ -104,7 +104,7 @@ class Coordinator:
         return self
 
     def close(self) -> None:
-        """End every query, wake who waits, free the port, join the thread. Closing twice changes nothing."""
+        """End all queries, release the waiters, free the port and join the thread. Closing twice changes nothing."""
         self.registry.close()
         if self._running is not None:
             self._running.stop()
@@ -113,7 +113,9 @@ class Coordinator:
     def __enter__(self) -> Coordinator:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
 
@@ -145,7 +147,7 @@ class _Running:
         self.thread.start()
         if not self._ready.wait(_PATIENCE):
             self.stop()
-            raise CannotListen(f"the coordinator did not start within {_PATIENCE:g} seconds")
+            raise CannotListen(f"the coordinator did not start within {_PATIENCE:g} seconds; see the log of the driver")
 
     def stop(self) -> None:
         self._registry.unwatch(self.polls.notify)
@@ -168,7 +170,7 @@ class _Running:
         self._server.should_exit = True
 
     async def _cut_off(self) -> None:
-        """Drop the connections of clients that did not take their last answer, and let their tasks see it."""
+        """Abort the connections of clients that did not read their last response, and end their tasks."""
         self.connections.abort_all()
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
@@ -196,7 +198,7 @@ class _Running:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which says when it is ready."""
+    """uvicorn's server, with a call when it is ready."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -208,7 +210,7 @@ class _Server(uvicorn.Server):
 
 
 def bind_address(host: str) -> str:
-    """Return the address to listen on for a driver's host; one that stands for every address is refused.
+    """Return the address to listen on for a driver's host; refuse one that means all addresses.
 
     >>> bind_address("localhost"), bind_address("127.0.0.1")
     ('127.0.0.1', '127.0.0.1')
@@ -217,15 +219,15 @@ def bind_address(host: str) -> str:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise CannotListen(f"the host {host!r} has no address; {_WHERE} to one that this machine has") from error
-    # one address is as good as another; IPv4 first, since that is what Spark announces by default
+    # any address will do; IPv4 first, since Spark announces that by default
     addresses = sorted((ipaddress.ip_address(entry[4][0]) for entry in found), key=lambda address: address.version)
     if addresses[0].is_unspecified:
-        raise CannotListen(f"{host!r} stands for every address of this machine; {_WHERE} to one of them")
+        raise CannotListen(f"{host!r} means every address of this machine; {_WHERE} to one of them")
     return str(addresses[0])
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """Return an event loop: uvloop's, which wakes thousands of polls sooner, where there is one."""
+    """Return an event loop: uvloop's where available, as it wakes thousands of polls sooner."""
     if sys.platform == "win32":
         return asyncio.new_event_loop()
     import uvloop
@@ -245,7 +247,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         why = f"the coordinator of late filters cannot listen on {address} port {port}: {error.strerror or error}"
-        what = "set spark.headgate.coordinator.port to a port that is free, or to 0 to have one chosen"
+        what = "set spark.headgate.coordinator.port to a free port, or to 0 for any free port"
         taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
         raise CannotListen(f"{why}; {what if taken else f'{_WHERE} to an address of this machine'}") from error
     return listening

@@ -1,4 +1,4 @@
-"""Where a query stands, and what became of a report."""
+"""Name the states of a query and the outcomes of a report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class QueryState(StrEnum):
-    """Where a query stands; all but RUNNING are ends."""
+    """The state of a query; all but RUNNING are final."""
 
     RUNNING = "RUNNING"
     FINISHED = "FINISHED"
@@ -15,7 +15,7 @@ class QueryState(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What became of a report."""
+    """What happened to a report."""
 
     ACCEPTED = "accepted"
     REPEATED = "repeated"  # the partition has reported, or the filter is complete

@@ -1,4 +1,4 @@
-"""The story of a query as `/v1/queries` shows it: its filters, their sizes, and when what happened. No values."""
+"""Define the story of a query in `/v1/queries`: its filters, their sizes, and what happened when. No values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FilterEvents(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class FilterStory(msgspec.Struct, frozen=True, rename="camel"):
-    """One filter: its columns with the kind of set that each holds, how large it is, and who has reported."""
+    """One filter: its columns, the kind of domain of each, its size, and how many partitions have reported."""
 
     id: str
     columns: list[str]

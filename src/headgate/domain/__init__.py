@@ -1,4 +1,4 @@
-"""What values a column may take: NONE ⊂ set | ranges | bitmap | bloom ⊂ ALL, their algebra and their codecs.
+"""Say which values a column may take: NONE ⊂ set | ranges | bitmap | bloom ⊂ ALL, their algebra and their codecs.
 
 Start with `Domain` (one column) and `TupleDomain` (several); `DomainBuilder` makes a domain from a column of values.
 """
@@ -9,9 +9,10 @@ from headgate.domain.builder import DomainBuilder, MemoryBudget
 from headgate.domain.codec import decode_json, encode_json
 from headgate.domain.coerce import coerce, loses_nothing
 from headgate.domain.comparison import Comparison, applied, onto_probe
-from headgate.domain.domain import Domain, Kind, describe, union_all
+from headgate.domain.constructors import union_all
+from headgate.domain.domain import Domain, Kind, describe
 from headgate.domain.limits import Limits, within
-from headgate.domain.statistics import ColumnStatistics, Verdict
+from headgate.domain.statistics import ColumnStatistics, Verdict, judge
 from headgate.domain.tuples import TupleDomain, column_wise_union, strict_union
 from headgate.domain.types import ValueType, decimal_type, value_type
 from headgate.domain.widen import widen
@@ -37,6 +38,7 @@ __all__ = [
     "describe",
     "encode_binary",
     "encode_json",
+    "judge",
     "loses_nothing",
     "onto_probe",
     "strict_union",

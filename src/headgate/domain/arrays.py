@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,34 +27,36 @@ from headgate.errors import InvalidFilter
 Array = npt.NDArray[Any]
 
 
-def floats_to_axis(kind: ValueType, values: Array) -> Array:
-    """Map floats to ordinals that sort as Spark sorts floats (the array twin of ``float_to_axis``)."""
+def floats_to_axis(type: ValueType, values: Array) -> Array:
+    """Map floats to ordinals that sort as Spark sorts floats: ``float_to_axis`` for arrays."""
     with np.errstate(over="ignore"):
-        floats = np.asarray(values, dtype=np.float32 if kind is FLOAT else np.float64)
+        floats = np.asarray(values, dtype=np.float32 if type is FLOAT else np.float64)
     if np.any(np.isinf(floats) & np.isfinite(values)):
-        raise InvalidFilter(f"a column of {values.dtype} holds numbers outside {kind}")
-    if kind is FLOAT:
+        raise InvalidFilter(
+            f"a column of {values.dtype} contains numbers that {type} cannot hold; cast the column or use a wider type"
+        )
+    if type is FLOAT:
         bits = np.ascontiguousarray(floats).view(np.int32).astype(np.int64)
         ordinals = np.where(bits < 0, -(bits & (2**31 - 1)), bits)
     else:
         bits = np.ascontiguousarray(floats).view(np.int64)
         ordinals = np.where(bits < 0, -(bits & INT64_MAX), bits)
-    ordinals[np.isnan(floats)] = kind.high
+    ordinals[np.isnan(floats)] = type.high
     return ordinals
 
 
-def axis_to_floats(kind: ValueType, ordinals: Array) -> Array:
+def axis_to_floats(type: ValueType, ordinals: Array) -> Array:
     """Map ordinals back to float32 or float64, as the type is."""
-    if kind is FLOAT:
+    if type is FLOAT:
         floats: Array = np.abs(ordinals).astype(np.int32).view(np.float32)
     else:
         floats = np.abs(ordinals).view(np.float64)
     floats = np.where(ordinals < 0, -floats, floats)
-    floats[ordinals == kind.high] = np.nan
+    floats[ordinals == type.high] = np.nan
     return floats
 
 
-def axis_column(kind: ValueType, column: Any) -> tuple[Array, Array]:
+def axis_column(type: ValueType, column: Any) -> tuple[Array, Array]:
     """Return ``(places, valid)``: one place per element, and a mask that is False where the element is NULL.
 
     The place of a NULL is arbitrary. Accepts Arrow arrays, chunked arrays, NumPy arrays and sequences.
@@ -61,23 +64,23 @@ def axis_column(kind: ValueType, column: Any) -> tuple[Array, Array]:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column, pa.Array):
-        return _from_arrow(kind, column)
+        return _from_arrow(type, column)
     if isinstance(column, np.ndarray) and column.dtype.kind in "biufM":
-        return _from_numpy(kind, column)
-    return _from_objects(kind, column)
+        return _from_numpy(type, column)
+    return _from_objects(type, column)
 
 
-def axis_values(kind: ValueType, column: Any) -> tuple[Array, bool]:
+def axis_values(type: ValueType, column: Any) -> tuple[Array, bool]:
     """Return the sorted distinct places of a column and whether it holds a NULL."""
     if isinstance(column, pa.Array | pa.ChunkedArray):
         column = distinct(column)
-    places, valid = axis_column(kind, column)
+    places, valid = axis_column(type, column)
     has_null = not bool(valid.all())
     return sorted_distinct(places[valid] if has_null else places), has_null
 
 
 def distinct(column: Any) -> Any:
-    """Let Arrow hash away the repeats of a column; one that it cannot hash stays as it is."""
+    """Let Arrow drop the repeats of a column; a column that it cannot hash is returned as it is."""
     try:
         return pc.unique(column)
     except pa.ArrowNotImplementedError:
@@ -85,7 +88,7 @@ def distinct(column: Any) -> Any:
 
 
 def sorted_distinct(places: Array) -> Array:
-    """Sort and deduplicate; a stable sort merges what is sorted already, as places from several domains are."""
+    """Sort and deduplicate. A stable sort is fast on sorted runs, such as the places of several domains."""
     ordered = np.sort(places, kind="stable")
     if len(ordered) < 2:
         return ordered
@@ -95,143 +98,151 @@ def sorted_distinct(places: Array) -> Array:
     return ordered[fresh]
 
 
-def empty_places(kind: ValueType) -> Array:
-    """Return an array of no places."""
-    return np.empty(0, dtype=np.int64 if kind.axis is Axis.ORDINAL else object)
+def axis_array(type: ValueType, items: Sequence[Any]) -> Array:
+    """Return places, or bounds, as an array: int64 on the ordinal axis, Python objects on the others."""
+    array = np.empty(len(items), dtype=np.int64 if type.axis is Axis.ORDINAL else object)
+    array[:] = items
+    return array
 
 
-def places_of(kind: ValueType, values: Any) -> Array:
+def empty_places(type: ValueType) -> Array:
+    """Return an empty array of places."""
+    return axis_array(type, [])
+
+
+def places_of(type: ValueType, values: Any) -> Array:
     """Return the sorted distinct places of an iterable of Python values, or of a column without NULL."""
     if isinstance(values, pa.Array | pa.ChunkedArray | np.ndarray):
-        places, has_null = axis_values(kind, values)
+        places, has_null = axis_values(type, values)
         if has_null:
-            raise InvalidFilter(f"NULL is not a value of {kind}; allow it with null_allowed=True")
+            raise InvalidFilter(f"NULL is not a value of {type}; allow it with null_allowed=True")
         return places
-    listed = list(values)
-    places = np.empty(len(listed), dtype=np.int64 if kind.axis is Axis.ORDINAL else object)
-    for i, value in enumerate(listed):
-        places[i] = to_axis(kind, value)
-    return sorted_distinct(places)
+    return sorted_distinct(axis_array(type, [to_axis(type, value) for value in values]))
 
 
-def _from_arrow(kind: ValueType, column: pa.Array) -> tuple[Array, Array]:
+def _from_arrow(type: ValueType, column: pa.Array) -> tuple[Array, Array]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_null(column.type):
         none = np.zeros(len(column), dtype=bool)
-        return np.zeros(len(column), dtype=np.int64 if kind.axis is Axis.ORDINAL else object), none
+        return np.zeros(len(column), dtype=np.int64 if type.axis is Axis.ORDINAL else object), none
     valid = np.asarray(pc.is_valid(column)) if column.null_count else np.ones(len(column), dtype=bool)
     try:
-        if kind.axis is Axis.TEXT:
-            return _texts(kind, column), valid
-        if kind.is_decimal:
-            return _decimals(kind, column, valid), valid
-        if kind.is_float:
-            return floats_to_axis(kind, _floats(kind, column)), valid
-        return _within(kind, _whole_numbers(kind, column), valid), valid
+        if type.axis is Axis.TEXT:
+            return _texts(type, column), valid
+        if type.is_decimal:
+            return _decimals(type, column, valid), valid
+        if type.is_float:
+            return floats_to_axis(type, _floats(type, column)), valid
+        return _within(type, _whole_numbers(type, column), valid), valid
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise InvalidFilter(f"a column of {column.type} does not fit {kind}: {error}") from error
+        raise InvalidFilter(f"a column of {column.type} does not fit {type}: {error}") from error
 
 
-def _texts(kind: ValueType, column: pa.Array) -> Array:
+def _texts(type: ValueType, column: pa.Array) -> Array:
     arrow = column.type
-    if kind is STRING:
+    if type is STRING:
         fits = pa.types.is_string(arrow) or pa.types.is_large_string(arrow)
     else:
         fits = pa.types.is_binary(arrow) or pa.types.is_large_binary(arrow) or pa.types.is_fixed_size_binary(arrow)
     if not fits:
-        raise _wrong(kind, arrow)
+        raise _wrong(type, arrow)
     texts: Array = column.to_numpy(zero_copy_only=False)
     return texts
 
 
-def _floats(kind: ValueType, column: pa.Array) -> Array:
+def _floats(type: ValueType, column: pa.Array) -> Array:
     if not pa.types.is_floating(column.type):
-        raise _wrong(kind, column.type)
+        raise _wrong(type, column.type)
     return np.asarray(pc.fill_null(column, pa.scalar(0.0, column.type)) if column.null_count else column)
 
 
-def _whole_numbers(kind: ValueType, column: pa.Array) -> Array:
+def _whole_numbers(type: ValueType, column: pa.Array) -> Array:
     arrow = column.type
-    if kind is BOOLEAN and pa.types.is_boolean(arrow):
+    if type is BOOLEAN and pa.types.is_boolean(arrow):
         column = column.cast(pa.int8())
-    elif kind is DATE and pa.types.is_date32(arrow):
+    elif type is DATE and pa.types.is_date32(arrow):
         column = column.cast(pa.int32())
-    elif kind in (TIMESTAMP, TIMESTAMP_NTZ) and pa.types.is_timestamp(arrow):
-        if (arrow.tz is None) != (kind is TIMESTAMP_NTZ) or arrow.unit == "ns":
-            raise _wrong(kind, arrow)
+    elif type in (TIMESTAMP, TIMESTAMP_NTZ) and pa.types.is_timestamp(arrow):
+        if (arrow.tz is None) != (type is TIMESTAMP_NTZ) or arrow.unit == "ns":
+            raise _wrong(type, arrow)
         column = column.cast(pa.timestamp("us", arrow.tz)).cast(pa.int64())
-    elif kind is BOOLEAN or not pa.types.is_integer(arrow):
-        raise _wrong(kind, arrow)
+    elif type is BOOLEAN or not pa.types.is_integer(arrow):
+        raise _wrong(type, arrow)
     filled = pc.fill_null(column, 0) if column.null_count else column
     return np.asarray(filled.cast(pa.int64()))
 
 
-def _decimals(kind: ValueType, column: pa.Array, valid: Array) -> Array:
+def _decimals(type: ValueType, column: pa.Array, valid: Array) -> Array:
     if not pa.types.is_decimal(column.type):
-        raise _wrong(kind, column.type)
-    column = column.cast(pa.decimal128(38, kind.scale))
+        raise _wrong(type, column.type)
+    column = column.cast(pa.decimal128(38, type.scale))
     if not len(column):
-        return empty_places(kind)
+        return empty_places(type)
     words = np.frombuffer(column.buffers()[1], dtype=np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
     low, high = words[0::2], words[1::2]
-    if kind.axis is Axis.ORDINAL:
+    if type.axis is Axis.ORDINAL:
         if np.any(valid & (high != (low >> 63))):
-            raise InvalidFilter(f"values of {column.type} do not fit {kind}")
-        return _within(kind, np.where(valid, low, 0), valid)
+            raise InvalidFilter(
+                f"a column of {column.type} contains values that {type} cannot hold; use a wider decimal"
+            )
+        return _within(type, np.where(valid, low, 0), valid)
     places = high.astype(object) * 2**64 + low.view(np.uint64).astype(object)
-    return _within(kind, np.where(valid, places, 0), valid)
+    return _within(type, np.where(valid, places, 0), valid)
 
 
-def _from_numpy(kind: ValueType, column: Array) -> tuple[Array, Array]:
+def _from_numpy(type: ValueType, column: Array) -> tuple[Array, Array]:
     everything = np.ones(len(column), dtype=bool)
-    if kind.is_float and column.dtype.kind == "f":
-        return floats_to_axis(kind, column), everything
+    if type.is_float and column.dtype.kind == "f":
+        return floats_to_axis(type, column), everything
     if column.dtype.kind == "M":
-        return _moments(kind, column)
-    whole = column.dtype.kind == ("b" if kind is BOOLEAN else "i") or (column.dtype.kind == "u" and kind is not BOOLEAN)
-    if not whole or kind.is_float or kind.axis is not Axis.ORDINAL or kind.is_decimal:
-        raise _wrong(kind, column.dtype)
+        return _moments(type, column)
+    whole = column.dtype.kind == ("b" if type is BOOLEAN else "i") or (column.dtype.kind == "u" and type is not BOOLEAN)
+    if not whole or type.is_float or type.axis is not Axis.ORDINAL or type.is_decimal:
+        raise _wrong(type, column.dtype)
     if column.dtype == np.uint64 and len(column) and column.max() > INT64_MAX:
-        raise InvalidFilter(f"{column.max()} is outside {kind}")
-    return _within(kind, column.astype(np.int64, copy=False), everything), everything
+        raise InvalidFilter(f"{column.max()} is outside {type}, which holds {type.low} to {type.high}")
+    return _within(type, column.astype(np.int64, copy=False), everything), everything
 
 
-def _moments(kind: ValueType, column: Array) -> tuple[Array, Array]:
-    """NumPy wraps around and cuts off silently when it changes the unit, so look whether the way back is the same."""
-    if kind not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
-        raise _wrong(kind, column.dtype)
-    places = column.astype("datetime64[D]" if kind is DATE else "datetime64[us]")
+def _moments(type: ValueType, column: Array) -> tuple[Array, Array]:
+    """Convert moments. NumPy wraps and truncates silently when it changes the unit, so check the way back."""
+    if type not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+        raise _wrong(type, column.dtype)
+    places = column.astype("datetime64[D]" if type is DATE else "datetime64[us]")
     valid = ~np.isnat(column)
     if np.any(valid & (places.astype(column.dtype) != column)):
-        raise InvalidFilter(f"a column of {column.dtype} holds moments that {kind} cannot")
-    return _within(kind, places.view(np.int64), valid), valid
+        raise InvalidFilter(
+            f"a column of {column.dtype} contains moments that {type} cannot hold exactly; round or drop them first"
+        )
+    return _within(type, places.view(np.int64), valid), valid
 
 
-def _from_objects(kind: ValueType, column: Any) -> tuple[Array, Array]:
-    places = np.zeros(len(column), dtype=np.int64 if kind.axis is Axis.ORDINAL else object)
+def _from_objects(type: ValueType, column: Any) -> tuple[Array, Array]:
+    places = np.zeros(len(column), dtype=np.int64 if type.axis is Axis.ORDINAL else object)
     valid = np.zeros(len(column), dtype=bool)
     for i, value in enumerate(column):
         if value is not None:
-            places[i], valid[i] = to_axis(kind, value), True
+            places[i], valid[i] = to_axis(type, value), True
     return places, valid
 
 
-def _within(kind: ValueType, places: Array, valid: Array) -> Array:
-    """Refuse values that the type cannot hold: they would make a domain that never was."""
-    if len(places) and (kind.axis is Axis.WIDE or kind.low > -(2**63) or kind.high < INT64_MAX):
-        outside = valid & np.asarray((places < kind.low) | (places > kind.high), dtype=bool)
+def _within(type: ValueType, places: Array, valid: Array) -> Array:
+    """Refuse values that the type cannot hold: no stored value could equal them."""
+    if len(places) and (type.axis is Axis.WIDE or type.low > -(2**63) or type.high < INT64_MAX):
+        outside = valid & np.asarray((places < type.low) | (places > type.high), dtype=bool)
         if outside.any():
-            raise InvalidFilter(f"{places[outside][0]} is outside {kind}, which holds {kind.low} to {kind.high}")
+            raise InvalidFilter(f"{places[outside][0]} is outside {type}, which holds {type.low} to {type.high}")
     return places
 
 
-def _wrong(kind: ValueType, found: Any) -> InvalidFilter:
-    return InvalidFilter(f"a column of {found} cannot be read as {kind}")
+def _wrong(type: ValueType, found: Any) -> InvalidFilter:
+    return InvalidFilter(f"a column of {found} cannot be read as {type}; cast it first")
 
 
 __all__ = [
     "Array",
+    "axis_array",
     "axis_column",
     "axis_to_floats",
     "axis_values",

@@ -1,7 +1,7 @@
-"""Write tuple domains in a compact binary form and read them back, where base64 would cost bitmaps and blooms a third.
+"""Write tuple domains in a compact binary form and read them back; base64 would make bitmaps and blooms a third larger.
 
 ``HGD`` + version byte + CRC-32 of the body + a MessagePack body of the same shape as the JSON, with raw bytes where the
-JSON has base64, and int64 values little-endian. A flipped bit is refused by the checksum, never read as another domain.
+JSON has base64, and int64 values little-endian. The checksum keeps a flipped bit from being read as another domain.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAGIC = b"HGD"
 
 def encode_binary(domain: TupleDomain) -> bytes:
     """Return the binary form of a tuple domain whose columns are named by strings."""
-    body = None if domain.domains is None else {column_name(c): _pack(held) for c, held in domain.domains.items()}
+    body = None if domain.domains is None else {column_name(c): _pack(column) for c, column in domain.domains.items()}
     packed = msgspec.msgpack.encode({"columnDomains": body})
     return _HEADER.pack(_MAGIC, VERSION, zlib.crc32(packed)) + packed
 
@@ -33,15 +33,17 @@ def encode_binary(domain: TupleDomain) -> bytes:
 def decode_binary(data: bytes) -> TupleDomain:
     """Read the binary form of a tuple domain."""
     if len(data) < _HEADER.size:
-        raise InvalidFilter(f"{len(data)} bytes are fewer than the {_HEADER.size} of the header", "$")
+        raise InvalidFilter(
+            f"got {len(data)} bytes, fewer than the {_HEADER.size} of the header; the message is cut off", "$"
+        )
     magic, version, checksum = _HEADER.unpack_from(data)
     if magic != _MAGIC:
-        raise InvalidFilter(f"the bytes begin with {magic!r}, not {_MAGIC!r}", "$")
+        raise InvalidFilter(f"the bytes begin with {magic!r}; expected {_MAGIC!r}, as encode_binary writes it", "$")
     if version != VERSION:
-        raise InvalidFilter(f"version {version} is not known; expected {VERSION}", "$.version")
+        raise InvalidFilter(f"unknown version {version}; expected {VERSION}", "$.version")
     body = data[_HEADER.size :]
     if zlib.crc32(body) != checksum:
-        raise InvalidFilter("the checksum does not match: the bytes are damaged", "$")
+        raise InvalidFilter("the checksum does not match: the bytes are damaged; send the message again", "$")
     try:
         document = msgspec.msgpack.decode(body)
     except (ValueError, TypeError, RecursionError) as error:
@@ -51,7 +53,7 @@ def decode_binary(data: bytes) -> TupleDomain:
 
 def _pack(domain: Domain) -> dict[str, Any]:
     match domain.values:
-        case Discrete(places=places, kind=kind) if kind.fits_bitmap and not kind.is_decimal:
+        case Discrete(places=places) if domain.type.fits_bitmap and not domain.type.is_decimal:
             values: dict[str, Any] = {"type": "discrete", "int64": places.astype("<i8").tobytes()}
         case Bitmap(ids=ids):
             values = {"type": "bitmap", "width": ids.width, "bits": ids.to_bytes()}

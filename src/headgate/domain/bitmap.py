@@ -1,4 +1,4 @@
-"""Hold large sets of whole numbers as a roaring bitmap, 32 bit where the ids allow it and 64 bit otherwise.
+"""Keep large sets of whole numbers in a roaring bitmap, 32 bit where the ids allow it and 64 bit otherwise.
 
 Roaring stores unsigned numbers. Ids from 0 to 2^32-1 go in as they are; a set with any other number is stored in a
 64-bit bitmap with the sign bit flipped, which keeps the order.
@@ -38,13 +38,13 @@ class IdBitmap:
     def from_bytes(cls, data: bytes, width: int) -> IdBitmap:
         """Read the portable roaring format of a 32 or 64 bit bitmap."""
         if width not in (32, 64):
-            raise InvalidFilter(f"a bitmap is 32 or 64 bit wide, not {width}")
+            raise InvalidFilter(f"a bitmap is 32 or 64 bits wide, not {width}")
         try:  # reading checks the order of the ids too; a bitmap out of order would give wrong answers
             bitmap = cls((BitMap if width == 32 else BitMap64).deserialize(data))
         except (ValueError, IndexError, MemoryError, RuntimeError) as error:
-            raise InvalidFilter(f"not a roaring bitmap of {width} bit: {error}") from error
+            raise InvalidFilter(f"the {len(data)} bytes are not a {width}-bit roaring bitmap: {error}") from error
         if bitmap.to_bytes() != data:
-            raise InvalidFilter(f"not a roaring bitmap of {width} bit: bytes are left over")
+            raise InvalidFilter(f"the {len(data)} bytes are not a {width}-bit roaring bitmap: some are left over")
         return bitmap
 
     def to_bytes(self) -> bytes:
@@ -73,7 +73,7 @@ class IdBitmap:
         return self.bits.min() - bias, self.bits.max() - bias
 
     def contains(self, ids: Array) -> Array:
-        """Say for each int64 id whether it is in the bitmap."""
+        """Return for each int64 id whether it is in the bitmap."""
         if len(ids) > len(self) // 8:
             return self.count_between(ids, ids) > 0
         answer = np.zeros(len(ids), dtype=bool)
@@ -83,9 +83,9 @@ class IdBitmap:
         return answer
 
     def count_between(self, lows: Array, highs: Array) -> Array:
-        """Say for each closed interval how many ids it holds."""
-        held = self.ids()
-        counts: Array = np.searchsorted(held, highs, side="right") - np.searchsorted(held, lows, side="left")
+        """Return for each closed interval how many ids it contains."""
+        ids = self.ids()
+        counts: Array = np.searchsorted(ids, highs, side="right") - np.searchsorted(ids, lows, side="left")
         return counts
 
     def union(self, other: IdBitmap) -> IdBitmap:

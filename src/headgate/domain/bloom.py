@@ -1,8 +1,8 @@
-"""Hold a bloom filter in the very bytes that Spark's ``BloomFilterMightContain`` reads.
+"""Keep a bloom filter in the format that Spark's ``BloomFilterMightContain`` reads.
 
-A member is put in by its ``xxhash64``, so that Spark can ask with ``xxhash64(column)``. The format is version 1 of
+Members are added by their ``xxhash64``, so that Spark can test ``xxhash64(column)``. The format is version 1 of
 Spark's sketch library, which every Spark 3 and 4 reads: big-endian ``version=1, hash functions, words`` and then the
-words. What Spark 4.1 and later write themselves is version 2, which sets other bits and is not read here.
+words. Spark 4.1 and later write version 2 themselves, which sets other bits and is not read here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_HASH_FUNCTIONS = 64
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BloomBits:
-    """An immutable bloom filter over 64-bit hashes; it may say yes too often, never no too often."""
+    """An immutable bloom filter over 64-bit hashes, with false positives and no false negatives."""
 
     hash_functions: int
     words: Array
@@ -47,12 +47,16 @@ class BloomBits:
     def from_spark(cls, data: bytes) -> BloomBits:
         """Read Spark's serialized form."""
         if len(data) < _HEADER.size:
-            raise InvalidFilter(f"a bloom filter has at least {_HEADER.size} bytes, got {len(data)}")
+            raise InvalidFilter(
+                f"a bloom filter has at least {_HEADER.size} bytes, got {len(data)}; the message is cut off"
+            )
         version, functions, count = _HEADER.unpack_from(data)
         if version != _VERSION:
-            raise InvalidFilter(f"bloom filter version {version} is not known; expected {_VERSION}")
+            raise InvalidFilter(f"unknown bloom filter version {version}; expected {_VERSION}")
         if count < 1 or len(data) != _HEADER.size + 8 * count:
-            raise InvalidFilter(f"a bloom filter of {count} words has {len(data)} bytes")
+            raise InvalidFilter(
+                f"a bloom filter of {count} words has {_HEADER.size + 8 * count} bytes, got {len(data)}"
+            )
         return cls(functions, np.frombuffer(data, dtype=">u8", offset=_HEADER.size).astype(np.uint64))
 
     def to_spark(self) -> bytes:
@@ -66,7 +70,7 @@ class BloomBits:
 
     @property
     def fill(self) -> float:
-        """Share of bits that are set; above one half the filter says little."""
+        """Share of bits that are set; above one half the filter rules out little."""
         return float(np.bitwise_count(self.words).sum()) / (len(self.words) * 64)
 
     def add(self, hashes: Array) -> BloomBits:
@@ -76,20 +80,22 @@ class BloomBits:
             for bits in self._positions(hashes):
                 np.bitwise_or.at(words, bits >> 6, np.uint64(1) << (bits & 63).astype(np.uint64))
             return BloomBits(self.hash_functions, words)
-        touched = np.zeros(len(self.words) * 64, dtype=bool)  # eight times the filter for a moment, and far faster
+        touched = np.zeros(
+            len(self.words) * 64, dtype=bool
+        )  # needs eight times the memory for a moment, and is far faster
         for bits in self._positions(hashes):
             touched[bits] = True
         return BloomBits(self.hash_functions, self.words | np.packbits(touched, bitorder="little").view("<u8"))
 
     def might_contain(self, hashes: Array) -> Array:
-        """Say for each hash whether it may be in the filter."""
+        """Return for each hash whether it may be in the filter."""
         answer = np.ones(len(hashes), dtype=bool)
         for bits in self._positions(hashes):
             answer &= ((self.words[bits >> 6] >> (bits & 63).astype(np.uint64)) & np.uint64(1)).astype(bool)
         return answer
 
     def same_shape(self, other: BloomBits) -> bool:
-        """Whether bits of the two mean the same."""
+        """Whether the bits of both mean the same."""
         return self.hash_functions == other.hash_functions and len(self.words) == len(other.words)
 
     def same_as(self, other: BloomBits) -> bool:
@@ -102,7 +108,7 @@ class BloomBits:
         return self.hash_functions == other.hash_functions and large % small == 0
 
     def union(self, other: BloomBits) -> BloomBits:
-        """Return a filter of both, as large as the smaller one; see ``folds_with``."""
+        """Return a filter of both, as large as the smaller; they must fold (``folds_with``)."""
         size = min(len(self.words), len(other.words))
         return BloomBits(self.hash_functions, self._folded(size) | other._folded(size))
 

@@ -2,7 +2,7 @@
 
 A join of ``int`` with ``bigint`` compares ``cast(int_column as bigint)``. The domain collected over bigint becomes a
 domain over int: values that int cannot hold are dropped, since no stored value casts to them, and ranges are cut to
-what int can hold. Only casts that lose nothing have such a domain; for all others there is none.
+what int can hold. Only lossless casts have such a domain.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def loses_nothing(stored: ValueType, compared: ValueType) -> bool:
 
 
 def coerce(domain: Domain, stored: ValueType) -> Domain | None:
-    """Return the stored values that cast into the domain, or None where the cast loses something.
+    """Return the stored values that cast into the domain, or None if the cast is lossy.
 
     A bloom hashes values of the compared type, so only its span carries over.
     """
@@ -74,15 +74,15 @@ def _coerce_values(values: ValueSet, stored: ValueType) -> ValueSet:
     if is_full(values):
         return all_values(stored)
     if isinstance(values, Discrete):
-        return from_places(stored, _coerce_places(values.kind, stored, values.places))
+        return from_places(stored, _coerce_places(values.type, stored, values.places))
     if isinstance(values, Bitmap):
-        places = _coerce_places(values.kind, stored, values.ids.ids())
+        places = _coerce_places(values.type, stored, values.ids.ids())
         return from_ids(stored, IdBitmap.of(places)) if stored.fits_bitmap else from_places(stored, places)
     return from_intervals(stored, _coerce_intervals(stored, values.intervals()))
 
 
-def _is_exact_number(kind: ValueType) -> bool:
-    return kind in _WHOLE or kind.is_decimal
+def _is_exact_number(type: ValueType) -> bool:
+    return type in _WHOLE or type.is_decimal
 
 
 def _coerce_places(compared: ValueType, stored: ValueType, places: Array) -> Array:
@@ -107,9 +107,9 @@ def _float_places(compared: ValueType, stored: ValueType, places: Array) -> Arra
     return inside.astype(np.int64)
 
 
-def _coerce_intervals(stored: ValueType, held: Intervals) -> Intervals:
-    pairs = zip(held.lows.tolist(), held.highs.tolist(), strict=True)
-    ends = [_coerce_ends(held.kind, stored, low, high) for low, high in pairs]
+def _coerce_intervals(stored: ValueType, ranges: Intervals) -> Intervals:
+    pairs = zip(ranges.lows.tolist(), ranges.highs.tolist(), strict=True)
+    ends = [_coerce_ends(ranges.type, stored, low, high) for low, high in pairs]
     dtype: Any = np.int64 if stored.axis is Axis.ORDINAL else object
     kept = [(low, high) for low, high in ends if low <= high]
     lows, highs = (np.array([pair[i] for pair in kept], dtype=dtype) for i in (0, 1))
@@ -117,7 +117,7 @@ def _coerce_intervals(stored: ValueType, held: Intervals) -> Intervals:
 
 
 def _coerce_ends(compared: ValueType, stored: ValueType, low: int, high: int) -> tuple[int, int]:
-    """Round the ends inwards to values that the stored type has; where there are none, the ends come out crossed."""
+    """Round the ends inwards to values of the stored type; an empty interval comes back with low above high."""
     if compared.is_float and stored.is_float:
         return _nearest_float(low, +1), _nearest_float(high, -1)
     if compared.is_float:
@@ -127,7 +127,7 @@ def _coerce_ends(compared: ValueType, stored: ValueType, low: int, high: int) ->
 
 
 def _nearest_float(place: int, direction: int) -> int:
-    """Return the float at a double, or the next one in a direction where that double is no float."""
+    """Return the ordinal of a double as a float, or of the next float in a direction if it is not one."""
     value = axis_to_float(DOUBLE, place)
     with np.errstate(over="ignore"):
         narrow = float(np.float32(value))

@@ -5,7 +5,7 @@
                             probe <= build  ->  7 and below    probe >=  build  ->  3 and above
 
 A probe row matters when it matches some build row, so ``<`` needs only the largest build value and ``>`` the smallest.
-Soundness: NULL compares with nothing, and only ``<=>`` lets it in. NaN is above every number, as in Spark.
+Soundness: NULL compares with nothing, and only ``<=>`` admits it. NaN is above every number, as in Spark.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One clause of a join, ``probe op build``; ``stored`` is the probe column's own type where the clause casts it."""
+    """One clause of a join, ``probe op build``; ``stored`` is the probe column's own type if the clause casts it."""
 
     probe: Any
     op: str
@@ -42,7 +42,7 @@ def applied(op: str, domain: Domain) -> Domain:
     True
     """
     if op not in COMPARISONS:
-        raise InvalidFilter(f"{op!r} is not one of {', '.join(COMPARISONS)}")
+        raise InvalidFilter(f"unknown comparison {op!r}; expected one of {', '.join(COMPARISONS)}")
     if op in ("=", "<=>") or is_empty(domain.values) or is_full(domain.values):
         return domain.with_null(op == "<=>")
     return Domain(from_intervals(domain.type, _reach(op, domain.span().values.intervals())))
@@ -53,21 +53,21 @@ def onto_probe(comparisons: Iterable[Comparison], build: Mapping[Any, Domain]) -
 
     Each build column is applied on its own, before anything is combined: a column that is NULL in every build row
     matches under ``<=>``, and must not make the others impossible. A clause whose build column has no domain, or whose
-    cast loses something, lets everything through.
+    cast is lossy, lets everything through.
     """
     probe: dict[Any, Domain] = {}
     for clause in comparisons:
         if (domain := build.get(clause.build)) is None:
             continue
-        held: Domain | None = applied(clause.op, domain)
-        if held is not None and clause.stored is not None:
-            held = coerce(held, clause.stored)
-        if held is not None:
-            probe[clause.probe] = probe[clause.probe] & held if clause.probe in probe else held
+        allowed: Domain | None = applied(clause.op, domain)
+        if allowed is not None and clause.stored is not None:
+            allowed = coerce(allowed, clause.stored)
+        if allowed is not None:
+            probe[clause.probe] = probe[clause.probe] & allowed if clause.probe in probe else allowed
     return TupleDomain(probe)
 
 
 def _reach(op: str, span: Intervals) -> Intervals:
     if op in ("<", "<="):
-        return up_to(span.kind, span.highs[0], inclusive=op == "<=")
-    return up_from(span.kind, span.lows[0], inclusive=op == ">=")
+        return up_to(span.type, span.highs[0], inclusive=op == "<=")
+    return up_from(span.type, span.lows[0], inclusive=op == ">=")

@@ -15,19 +15,19 @@ _PRIME_4 = np.uint64(0x85EBCA77C2B2AE63)
 _PRIME_5 = np.uint64(0x27D4EB2F165667C5)
 
 
-def xxhash64(kind: ValueType, places: Array) -> Array:
+def xxhash64(type: ValueType, places: Array) -> Array:
     """Return Spark's ``xxhash64(column)`` of values given by their places on the axis, as int64."""
     with np.errstate(over="ignore"):
-        if kind.axis is Axis.TEXT:
-            encoded = [place.encode() for place in places] if kind is STRING else list(places)
+        if type.axis is Axis.TEXT:
+            encoded = [place.encode() for place in places] if type is STRING else list(places)
             return _hash_bytes(encoded)
-        if kind.axis is Axis.WIDE:
+        if type.axis is Axis.WIDE:
             return _hash_bytes([_big_endian(int(place)) for place in places])
-        if kind.name == "double":
-            return _hash_longs(axis_to_floats(kind, places).view(np.uint64))
-        if kind.name == "float":
-            return _hash_ints(axis_to_floats(kind, places).view(np.uint32).astype(np.uint64))
-        if kind in (BIGINT, TIMESTAMP, TIMESTAMP_NTZ) or kind.is_decimal:
+        if type.name == "double":
+            return _hash_longs(axis_to_floats(type, places).view(np.uint64))
+        if type.name == "float":
+            return _hash_ints(axis_to_floats(type, places).view(np.uint32).astype(np.uint64))
+        if type in (BIGINT, TIMESTAMP, TIMESTAMP_NTZ) or type.is_decimal:
             return _hash_longs(places.view(np.uint64))
         return _hash_ints(places.astype(np.int32).view(np.uint32).astype(np.uint64))
 

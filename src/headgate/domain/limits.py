@@ -6,7 +6,7 @@
     range      smallest to largest
     ALL        when ranges are switched off, or even one range is too large
 
-Soundness: every form holds all that the one before it held.
+Soundness: every form holds everything that the form before it holds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FULLEST_BLOOM = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a domain may grow before it is kept in a cheaper form (DESIGN: spark.headgate.*)."""
+    """How large a domain may grow before it takes a cheaper form; set with spark.headgate.*."""
 
     max_distinct: int = 10_000
     max_bytes: int = 10 * 1024 * 1024
@@ -72,24 +72,24 @@ def fits(values: ValueSet, limits: Limits) -> bool:
 
 
 def cheaper(values: ValueSet, limits: Limits) -> ValueSet:
-    """Return the next cheaper form, which holds all that this one holds."""
-    kind = values.kind
-    if isinstance(values, Discrete) and kind.fits_bitmap:
-        return from_ids(kind, IdBitmap.of(values.places))
+    """Return the next cheaper form, which holds everything that this one does."""
+    if isinstance(values, Discrete) and values.type.fits_bitmap:
+        return from_ids(values.type, IdBitmap.of(values.places))
     if isinstance(values, Discrete | Bitmap):
         places = values.places if isinstance(values, Discrete) else values.ids.ids()
-        ends = Ranges(kind, algebra.span(values).intervals())
-        if (bits := _bloom_of(kind, places, max(0, limits.max_bytes - ends.nbytes), limits.bloom_items)) is not None:
-            return from_bloom(kind, bits, ends.held)
-    if isinstance(values, Ranges) and len(values.held) == 1:
-        return all_values(kind)
-    return Ranges(kind, algebra.span(values).intervals())
+        ends = Ranges(values.type, algebra.span(values).intervals())
+        bits = _bloom_of(values.type, places, max(0, limits.max_bytes - ends.nbytes), limits.bloom_items)
+        if bits is not None:
+            return from_bloom(values.type, bits, ends.ranges)
+    if isinstance(values, Ranges) and len(values.ranges) == 1:
+        return all_values(values.type)
+    return Ranges(values.type, algebra.span(values).intervals())
 
 
-def _bloom_of(kind: ValueType, places: Array, room: int, items: int) -> BloomBits | None:
-    """Put values into a bloom; its size is a power of two, so that any two blooms fold together."""
+def _bloom_of(type: ValueType, places: Array, max_bytes: int, items: int) -> BloomBits | None:
+    """Return a bloom of values, or None without room for one. Its size is a power of two, so any two fold together."""
     wanted = max(items, len(places)) * _BLOOM_BITS_PER_ITEM // 64
-    words = min(1 << wanted.bit_length(), (1 << (room // 8).bit_length()) // 2)
+    words = min(1 << wanted.bit_length(), (1 << (max_bytes // 8).bit_length()) // 2)
     if words < 1:
         return None
-    return BloomBits.sized_for(words * 64 // _BLOOM_BITS_PER_ITEM, words * 64).add(xxhash64(kind, places))
+    return BloomBits.sized_for(words * 64 // _BLOOM_BITS_PER_ITEM, words * 64).add(xxhash64(type, places))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from headgate.domain.domain import Domain, Kind, describe, union_all
+from headgate.domain.constructors import union_all
+from headgate.domain.domain import Domain, Kind, describe
 from headgate.errors import InvalidFilter
 
 
 class TupleDomain:
     """A conjunction of domains by column. No column constrained is ALL; one column impossible is NONE.
 
-    Immutable. ``domains`` is None for NONE, since then no column can say anything.
+    Immutable. ``a & b`` matches what both match. ``domains`` is None for NONE.
 
     >>> TupleDomain({"k": Domain.of("bigint", [1, 2])}) & TupleDomain({"k": Domain.of("bigint", [2, 3])})
     TupleDomain(k: = 2)
@@ -56,11 +57,11 @@ class TupleDomain:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, in bytes."""
+        """Memory used, in bytes."""
         return sum(domain.nbytes for domain in (self._domains or {}).values())
 
     def find(self, column: Any) -> Domain | None:
-        """Return the domain of a column, or None where the column is not constrained (or nothing matches)."""
+        """Return the domain of a column, or None if the column is not constrained (or nothing matches)."""
         return None if self._domains is None else self._domains.get(column)
 
     def contains(self, row: Mapping[Any, Any]) -> bool:
@@ -80,20 +81,19 @@ class TupleDomain:
         return fixed
 
     def only(self, columns: Collection[Any]) -> TupleDomain:
-        """Return what the domain says of some columns; NONE stays NONE."""
+        """Return the constraints on some columns; NONE stays NONE."""
         if self._domains is None:
             return self
         return TupleDomain({column: domain for column, domain in self._domains.items() if column in columns})
 
     def covers(self, other: TupleDomain) -> bool:
-        """Whether everything that the other lets through is let through here too."""
+        """Whether every row that matches ``other`` is sure to match this one too."""
         if self._domains is None or other._domains is None:
             return other._domains is None
         theirs = other._domains
         return all(column in theirs and domain.covers(theirs[column]) for column, domain in self._domains.items())
 
-    def intersect(self, other: TupleDomain) -> TupleDomain:
-        """Return what both let through."""
+    def __and__(self, other: TupleDomain) -> TupleDomain:
         if self._domains is None or other._domains is None:
             return TupleDomain.none()
         merged = dict(self._domains)
@@ -101,12 +101,8 @@ class TupleDomain:
             merged[column] = merged[column] & domain if column in merged else domain
         return TupleDomain(merged)
 
-    def column_wise_union(self, other: TupleDomain) -> TupleDomain:
-        """Return a cover of what either lets through: union by column, dropping columns not in both."""
-        return column_wise_union([self, other])
-
     def transform_keys(self, rename: Callable[[Any], Any]) -> TupleDomain:
-        """Return the same domains under other column keys; keys that become None go, and two may not become one."""
+        """Return the same domains under other keys; a key that becomes None is dropped, and two may not become one."""
         if self._domains is None:
             return self
         renamed: dict[Any, Domain] = {}
@@ -114,17 +110,15 @@ class TupleDomain:
             if (key := rename(column)) is None:
                 continue
             if key in renamed:
-                raise InvalidFilter(f"two columns cannot both become {key!r}")
+                raise InvalidFilter(f"two columns cannot both become {key!r}; give each a key of its own")
             renamed[key] = domain
         return TupleDomain(renamed)
 
-    def simplify(self, most: int) -> TupleDomain:
-        """Return a cover with at most ``most`` ranges in each column."""
+    def simplify(self, max_ranges: int) -> TupleDomain:
+        """Return a cover with at most ``max_ranges`` ranges in each column."""
         if self._domains is None:
             return self
-        return TupleDomain({column: domain.simplify(most) for column, domain in self._domains.items()})
-
-    __and__ = intersect
+        return TupleDomain({column: domain.simplify(max_ranges) for column, domain in self._domains.items()})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TupleDomain):
@@ -142,7 +136,7 @@ class TupleDomain:
 
 
 def column_wise_union(parts: Sequence[TupleDomain]) -> TupleDomain:
-    """Return a cover of what any part lets through; a NONE part adds nothing."""
+    """Return a cover of what any part matches: the union by column, of the columns that all parts constrain."""
     filled = [part._domains for part in parts if part._domains is not None]
     if not filled:
         return TupleDomain.none()
@@ -151,9 +145,9 @@ def column_wise_union(parts: Sequence[TupleDomain]) -> TupleDomain:
 
 
 def strict_union(parts: Sequence[TupleDomain]) -> TupleDomain | None:
-    """Return exactly what any part lets through, or None where no tuple domain says exactly that.
+    """Return exactly what any part matches, or None where no tuple domain says exactly that.
 
-    There is one when a part covers all others, or when the parts differ in one exact column only.
+    There is one if a part covers all others, or if the parts differ in one exact column only.
     """
     filled = [part for part in parts if not part.is_none]
     if not filled:
@@ -162,19 +156,19 @@ def strict_union(parts: Sequence[TupleDomain]) -> TupleDomain | None:
         if all(part.covers(other) for other in filled):
             return part
     domains = [part.domains or {} for part in filled]
-    if any(column not in held for held in domains for other in domains for column in other):
+    if any(domains[0].keys() != other.keys() for other in domains):
         return None
-    differing = [c for c in domains[0] if any(held[c] != domains[0][c] for held in domains)]
-    if len(differing) != 1 or not all(held[differing[0]].is_exact for held in domains):
+    differing = [c for c in domains[0] if any(other[c] != domains[0][c] for other in domains)]
+    if len(differing) != 1 or not all(other[differing[0]].is_exact for other in domains):
         return None
     return column_wise_union(filled)
 
 
 def as_predicate(domain: TupleDomain) -> Callable[[Mapping[Any, Any]], bool]:
-    """Return a test of rows of which some columns are known, such as partition values; the others may match."""
+    """Return a test of rows with some columns known, such as partition values; the other columns may match."""
     domains = domain.domains
 
     def may_match(row: Mapping[Any, Any]) -> bool:
-        return domains is not None and all(row[column] in held for column, held in domains.items() if column in row)
+        return domains is not None and all(row[name] in column for name, column in domains.items() if name in row)
 
     return may_match

@@ -1,4 +1,4 @@
-"""Name the column types that a domain can describe, and say how each one is ordered.
+"""Define the column types that a domain can describe, and how each one is ordered.
 
 Every type has an *axis*: the values of the column in a form whose order is Spark's own order.
 
@@ -37,7 +37,7 @@ _EPOCH_NTZ = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamp_ntz has no zone
 
 
 class Axis(Enum):
-    """How the values of a type are held and ordered."""
+    """How the values of a type are stored and ordered."""
 
     ORDINAL = "ordinal"
     WIDE = "wide"
@@ -65,7 +65,7 @@ class ValueType:
 
     @property
     def is_decimal(self) -> bool:
-        """Whether values are decimals, held by their unscaled value."""
+        """Whether values are decimals, stored by their unscaled value."""
         return self.precision > 0
 
     @property
@@ -108,77 +108,81 @@ NAMED_TYPES = {
 def decimal_type(precision: int, scale: int) -> ValueType:
     """Return the type ``decimal(precision,scale)``."""
     if not (1 <= precision <= 38 and 0 <= scale <= precision):
-        raise InvalidFilter(f"decimal({precision},{scale}) is not a Spark decimal; precision is 1 to 38, scale 0 to it")
+        raise InvalidFilter(
+            f"decimal({precision},{scale}) is not a Spark decimal; use precision 1 to 38 and scale 0 to precision"
+        )
     top = 10**precision - 1
     axis = Axis.ORDINAL if precision <= 18 else Axis.WIDE
     return ValueType(f"decimal({precision},{scale})", axis, -top, top, scale, precision)
 
 
-def value_type(name: str) -> ValueType:
-    """Return the type that Spark calls ``name``."""
+def value_type(name: ValueType | str) -> ValueType:
+    """Return the type that Spark calls ``name``; a type is returned as it is."""
+    if isinstance(name, ValueType):
+        return name
     if (found := NAMED_TYPES.get(name)) is not None:
         return found
     if match := re.fullmatch(r"decimal\((\d{1,2}),\s*(\d{1,2})\)", name):
         return decimal_type(int(match[1]), int(match[2]))
     known = ", ".join(sorted(NAMED_TYPES))
-    raise InvalidFilter(f"no domain over type {name!r}; known types are {known} and decimal(p,s)")
+    raise InvalidFilter(f"no domain over type {name!r}; use one of {known} or decimal(p,s)")
 
 
-def to_axis(kind: ValueType, value: Any) -> Any:
+def to_axis(type: ValueType, value: Any) -> Any:
     """Turn one Python value of a column into its place on the axis; refuse what the type cannot hold."""
     if value is None:
-        raise InvalidFilter(f"NULL is not a value of {kind}; allow it with null_allowed=True")
-    if kind.axis is Axis.TEXT:
-        return _text(kind, value)
-    if kind.is_float:
-        return float_to_axis(kind, _number(kind, value))
-    place = _unscaled(kind, value) if kind.is_decimal else _whole(kind, value)
-    if not kind.low <= place <= kind.high:
-        raise _outside(kind, value)
+        raise InvalidFilter(f"NULL is not a value of {type}; allow it with null_allowed=True")
+    if type.axis is Axis.TEXT:
+        return _text(type, value)
+    if type.is_float:
+        return float_to_axis(type, _number(type, value))
+    place = _unscaled(type, value) if type.is_decimal else _whole(type, value)
+    if not type.low <= place <= type.high:
+        raise _outside(type, value)
     return place
 
 
-def from_axis(kind: ValueType, place: Any) -> Any:
+def from_axis(type: ValueType, place: Any) -> Any:
     """Turn a place on the axis back into the Python value that PySpark would show for it."""
-    match kind.name:
+    match type.name:
         case "boolean":
             return bool(place)
         case "float" | "double":
-            return axis_to_float(kind, place)
+            return axis_to_float(type, place)
         case "date" | "timestamp" | "timestamp_ntz":
-            return _moment(kind, place)
-    return decimal.Decimal(place).scaleb(-kind.scale, _EXACT) if kind.is_decimal else place
+            return _moment(type, place)
+    return decimal.Decimal(place).scaleb(-type.scale, _EXACT) if type.is_decimal else place
 
 
 _EXACT = decimal.Context(prec=60)
 
 
-def float_to_axis(kind: ValueType, value: float) -> int:
+def float_to_axis(type: ValueType, value: float) -> int:
     """Map a number to the ordinal of the nearest float of the type; ordinals sort as Spark sorts floats."""
     if math.isnan(value):
-        return int(kind.high)
+        return int(type.high)
     try:
-        raw = struct.pack("<f" if kind is FLOAT else "<d", value)
+        raw = struct.pack("<f" if type is FLOAT else "<d", value)
     except OverflowError:
-        raise _outside(kind, value) from None
+        raise _outside(type, value) from None
     bits = int.from_bytes(raw, "little", signed=True)
-    return bits if bits >= 0 else -(bits & _sign_mask(kind))
+    return bits if bits >= 0 else -(bits & _sign_mask(type))
 
 
-def axis_to_float(kind: ValueType, place: int) -> float:
+def axis_to_float(type: ValueType, place: int) -> float:
     """Map the ordinal of a float back to the float."""
-    if place == kind.high:
+    if place == type.high:
         return math.nan
-    width = 4 if kind is FLOAT else 8
-    value: float = struct.unpack("<f" if kind is FLOAT else "<d", abs(place).to_bytes(width, "little"))[0]
+    width = 4 if type is FLOAT else 8
+    value: float = struct.unpack("<f" if type is FLOAT else "<d", abs(place).to_bytes(width, "little"))[0]
     return -value if place < 0 else value
 
 
-def _sign_mask(kind: ValueType) -> int:
-    return 2**31 - 1 if kind is FLOAT else INT64_MAX
+def _sign_mask(type: ValueType) -> int:
+    return 2**31 - 1 if type is FLOAT else INT64_MAX
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return the repr of a value, cut to a length that fits a message."""
     try:
         text = repr(value)
@@ -187,34 +191,34 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _outside(kind: ValueType, value: Any) -> InvalidFilter:
-    ends = f", which holds {kind.low} to {kind.high}" if kind.fits_bitmap and not kind.is_decimal else ""
-    return InvalidFilter(f"{shown(value)} is outside {kind}{ends}")
+def _outside(type: ValueType, value: Any) -> InvalidFilter:
+    ends = f", which holds {type.low} to {type.high}" if type.fits_bitmap and not type.is_decimal else ""
+    return InvalidFilter(f"{short_repr(value)} is outside {type}{ends}")
 
 
-def _text(kind: ValueType, value: Any) -> str | bytes:
-    if kind is STRING and isinstance(value, str):
+def _text(type: ValueType, value: Any) -> str | bytes:
+    if type is STRING and isinstance(value, str):
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise InvalidFilter(f"{shown(value)} is not valid text: {error.reason}") from error
+            raise InvalidFilter(f"{short_repr(value)} is not valid text: {error.reason}") from error
         return value
-    if kind is BINARY and isinstance(value, bytes | bytearray):
+    if type is BINARY and isinstance(value, bytes | bytearray):
         return bytes(value)
-    raise InvalidFilter(f"{shown(value)} is not a {kind}; expected {'str' if kind is STRING else 'bytes'}")
+    raise InvalidFilter(f"{short_repr(value)} is not a {type}; expected {'str' if type is STRING else 'bytes'}")
 
 
-def _number(kind: ValueType, value: Any) -> float:
+def _number(type: ValueType, value: Any) -> float:
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise InvalidFilter(f"{shown(value)} is not a {kind}; expected a float")
+        raise InvalidFilter(f"{short_repr(value)} is not a {type}; expected a float")
     try:
         return float(value)
     except OverflowError:
-        raise _outside(kind, value) from None
+        raise _outside(type, value) from None
 
 
-def _whole(kind: ValueType, value: Any) -> int:
-    match kind.name, value:
+def _whole(type: ValueType, value: Any) -> int:
+    match type.name, value:
         case "boolean", bool() | np.bool_():
             return int(value)
         case "date", dt.date() if not isinstance(value, dt.datetime):
@@ -227,7 +231,7 @@ def _whole(kind: ValueType, value: Any) -> int:
             pass
         case _, numbers.Integral():
             return int(value)
-    raise InvalidFilter(f"{shown(value)} is not a {kind}; expected {_EXPECTED.get(kind.name, 'int')}")
+    raise InvalidFilter(f"{short_repr(value)} is not a {type}; expected {_EXPECTED.get(type.name, 'int')}")
 
 
 _EXPECTED = {
@@ -238,31 +242,31 @@ _EXPECTED = {
 }
 
 
-def _unscaled(kind: ValueType, value: Any) -> int:
+def _unscaled(type: ValueType, value: Any) -> int:
     if not isinstance(value, numbers.Integral | decimal.Decimal) or isinstance(value, bool):
-        raise InvalidFilter(f"{shown(value)} is not a {kind}; expected Decimal or int")
+        raise InvalidFilter(f"{short_repr(value)} is not a {type}; expected Decimal or int")
     if isinstance(value, numbers.Integral):
-        return int(value) * int(10**kind.scale)
+        return int(value) * int(10**type.scale)
     if not value.is_finite():
-        raise InvalidFilter(f"{shown(value)} is not a {kind}; expected a finite Decimal")
+        raise InvalidFilter(f"{short_repr(value)} is not a {type}; expected a finite Decimal")
     if not value:
         return 0
     if value.adjusted() > 38:
-        raise _outside(kind, value)
+        raise _outside(type, value)
     sign, digits, exponent = value.as_tuple()
     significant = "".join(map(str, digits)).rstrip("0")
-    shift = int(exponent) + len(digits) - len(significant) + kind.scale
+    shift = int(exponent) + len(digits) - len(significant) + type.scale
     if shift < 0:
-        raise InvalidFilter(f"{shown(value)} has more than {kind.scale} decimals, which {kind} cannot hold")
+        raise InvalidFilter(f"{short_repr(value)} has more than {type.scale} decimals, which {type} cannot hold")
     unscaled = int(f"{significant}{'0' * shift}")
     return -unscaled if sign else unscaled
 
 
-def _moment(kind: ValueType, place: int) -> Any:
-    """Dates beyond the calendar of Python stay numbers."""
+def _moment(type: ValueType, place: int) -> Any:
+    """Return a moment; one outside Python's calendar stays a number."""
     try:
-        if kind is DATE:
+        if type is DATE:
             return _EPOCH_DATE + dt.timedelta(days=place)
-        return (_EPOCH_UTC if kind is TIMESTAMP else _EPOCH_NTZ) + dt.timedelta(microseconds=place)
+        return (_EPOCH_UTC if type is TIMESTAMP else _EPOCH_NTZ) + dt.timedelta(microseconds=place)
     except OverflowError:
         return place

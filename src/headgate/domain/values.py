@@ -1,18 +1,17 @@
-"""The kinds of value set: `Discrete`, `Ranges`, `Bitmap` and `Bloom`, each able to answer the same questions.
+"""Hold the values of a column as a `Discrete` set, `Ranges`, a `Bitmap` or a `Bloom`, which answer the same questions.
 
-A value set says which non-NULL values a column may take. The first three are exact; a bloom is a superset of what was
-put in, cut to the range that those values spanned. Empty and full sets are `Ranges` over nothing and over everything.
+A value set says which non-NULL values a column may take. The first three forms are exact. A bloom is a superset of what
+was put in, cut to the ranges that those values spanned. Empty and full sets are `Ranges` over nothing and everything.
 """
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from headgate.domain.arrays import Array, sorted_distinct
+from headgate.domain.arrays import Array, axis_array, sorted_distinct
 from headgate.domain.bitmap import IdBitmap
 from headgate.domain.bloom import BloomBits
 from headgate.domain.hashing import xxhash64
@@ -22,21 +21,21 @@ from headgate.domain.types import Axis, ValueType
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Discrete:
-    """A set of single values, held as sorted distinct places."""
+    """A set of single values, kept as sorted distinct places."""
 
-    kind: ValueType
+    type: ValueType
     places: Array
 
     def intervals(self) -> Intervals:
         """Return the values as intervals, neighbours joined."""
-        return Intervals.points(self.kind, self.places)
+        return Intervals.points(self.type, self.places)
 
     def contains(self, places: Array) -> Array:
-        """Say for each place whether it is in the set."""
+        """Return for each place whether it is in the set."""
         return self.overlaps(places, places)
 
     def overlaps(self, lows: Array, highs: Array) -> Array:
-        """Say for each closed interval of places whether it holds a member."""
+        """Return for each closed interval of places whether it contains a member."""
         at = np.searchsorted(self.places, lows)
         inside = at < len(self.places)
         answer: Array = inside & np.asarray(self.places[np.where(inside, at, 0)] <= highs, dtype=bool)
@@ -44,7 +43,7 @@ class Discrete:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, in bytes."""
+        """Memory used, in bytes."""
         return _size(self.places)
 
 
@@ -52,75 +51,75 @@ class Discrete:
 class Ranges:
     """Values in any of some disjoint intervals; nothing and everything are Ranges too."""
 
-    kind: ValueType
-    held: Intervals
+    type: ValueType
+    ranges: Intervals
 
     def intervals(self) -> Intervals:
         """Return the intervals."""
-        return self.held
+        return self.ranges
 
     def contains(self, places: Array) -> Array:
-        """Say for each place whether some interval holds it."""
-        return self.held.contains(bounds_at(self.kind, places))
+        """Return for each place whether some interval contains it."""
+        return self.ranges.contains(bounds_at(self.type, places))
 
     def overlaps(self, lows: Array, highs: Array) -> Array:
-        """Say for each closed interval of places whether it shares a value with these."""
-        return self.held.overlaps(bounds_at(self.kind, lows), bounds_at(self.kind, highs))
+        """Return for each closed interval of places whether it shares a value with these."""
+        return self.ranges.overlaps(bounds_at(self.type, lows), bounds_at(self.type, highs))
 
     @property
     def nbytes(self) -> int:
-        """Memory held, in bytes."""
-        return _size(self.held.lows) + _size(self.held.highs)
+        """Memory used, in bytes."""
+        return _size(self.ranges.lows) + _size(self.ranges.highs)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bitmap:
     """A large set of whole numbers in a roaring bitmap."""
 
-    kind: ValueType
+    type: ValueType
     ids: IdBitmap
 
     def intervals(self) -> Intervals:
         """Return the runs of neighbouring ids."""
         places = self.ids.ids()
-        return Intervals.merge(self.kind, places, places)
+        return Intervals.merge(self.type, places, places)
 
     def contains(self, places: Array) -> Array:
-        """Say for each place whether its bit is set."""
+        """Return for each place whether its bit is set."""
         return self.ids.contains(places)
 
     def overlaps(self, lows: Array, highs: Array) -> Array:
-        """Say for each closed interval of places whether it holds a set bit."""
+        """Return for each closed interval of places whether it contains a set bit."""
         return self.ids.count_between(lows, highs) > 0
 
     @property
     def nbytes(self) -> int:
-        """Memory held, in bytes."""
+        """Memory used, in bytes."""
         return len(self.ids.to_bytes())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bloom:
-    """A superset: the values whose hash may be in a bloom filter and that lie within a span."""
+    """A superset: the values that a bloom filter may contain and that lie in some ranges."""
 
-    kind: ValueType
+    type: ValueType
     bits: BloomBits
-    held: Intervals
+    ranges: Intervals
 
     def intervals(self) -> Intervals:
-        """Return the span: the best that intervals can say of a bloom."""
-        return self.held
+        """Return the ranges: the tightest intervals that are known of a bloom."""
+        return self.ranges
 
     def contains(self, places: Array) -> Array:
-        """Say for each place whether it may be a member."""
-        answer = self.held.contains(bounds_at(self.kind, places))
+        """Return for each place whether it may be a member."""
+        answer = self.ranges.contains(bounds_at(self.type, places))
         if answer.any():
-            answer[answer] = self.bits.might_contain(xxhash64(self.kind, np.asarray(places)[answer]))
+            answer[answer] = self.bits.might_contain(xxhash64(self.type, np.asarray(places)[answer]))
         return answer
 
     def overlaps(self, lows: Array, highs: Array) -> Array:
-        """Say for each closed interval of places whether it may hold a member; a single place is hashed."""
-        answer = self.held.overlaps(bounds_at(self.kind, lows), bounds_at(self.kind, highs))
+        """Return for each closed interval of places whether it may contain a member; a single place is hashed."""
+        answer = self.ranges.overlaps(bounds_at(self.type, lows), bounds_at(self.type, highs))
         single = answer & np.asarray(lows == highs, dtype=bool)
         if single.any():
             answer[single] = self.contains(np.asarray(lows)[single])
@@ -128,76 +127,74 @@ class Bloom:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, in bytes."""
-        return self.bits.nbytes + _size(self.held.lows) + _size(self.held.highs)
+        """Memory used, in bytes."""
+        return self.bits.nbytes + _size(self.ranges.lows) + _size(self.ranges.highs)
 
 
 ValueSet = Discrete | Ranges | Bitmap | Bloom
 
 
-def no_values(kind: ValueType) -> Ranges:
+def no_values(type: ValueType) -> Ranges:
     """Return the empty set."""
-    return Ranges(kind, Intervals.none(kind))
+    return Ranges(type, Intervals.none(type))
 
 
-def all_values(kind: ValueType) -> Ranges:
+def all_values(type: ValueType) -> Ranges:
     """Return the set of every value."""
-    return Ranges(kind, Intervals.full(kind))
+    return Ranges(type, Intervals.full(type))
 
 
 def is_empty(values: ValueSet) -> bool:
     """Whether no value is in the set."""
-    return isinstance(values, Ranges) and not len(values.held)
+    return isinstance(values, Ranges) and not len(values.ranges)
 
 
 def is_full(values: ValueSet) -> bool:
     """Whether every value is in the set."""
-    return isinstance(values, Ranges) and values.held.is_full
+    return isinstance(values, Ranges) and values.ranges.is_full
 
 
-def from_places(kind: ValueType, places: Array) -> ValueSet:
+def from_places(type: ValueType, places: Array) -> ValueSet:
     """Return the set of some places: nothing, a discrete set, or everything (as with both booleans)."""
     distinct = sorted_distinct(places)
     if not len(distinct):
-        return no_values(kind)
-    if kind.axis is not Axis.TEXT and len(distinct) == kind.high - kind.low + 1:
-        return all_values(kind)
-    return Discrete(kind, distinct)
+        return no_values(type)
+    if type.axis is not Axis.TEXT and len(distinct) == type.high - type.low + 1:
+        return all_values(type)
+    return Discrete(type, distinct)
 
 
-def from_intervals(kind: ValueType, held: Intervals) -> ValueSet:
+def from_intervals(type: ValueType, ranges: Intervals) -> ValueSet:
     """Return intervals as a set, discrete when each of them is a single value."""
-    if len(held) and not held.is_full and np.array_equal(held.lows, held.highs):
-        places = held.lows
-        if kind.axis is Axis.TEXT:
+    if len(ranges) and not ranges.is_full and np.array_equal(ranges.lows, ranges.highs):
+        places = ranges.lows
+        if type.axis is Axis.TEXT:
             if any(cut.side or cut.beyond for cut in places):
-                return Ranges(kind, held)
-            values: list[Any] = [cut.value for cut in places]
-            places = np.empty(len(values), dtype=object)
-            places[:] = values
-        return Discrete(kind, places)
-    return Ranges(kind, held)
+                return Ranges(type, ranges)
+            places = axis_array(type, [cut.value for cut in places])
+        return Discrete(type, places)
+    return Ranges(type, ranges)
 
 
-def from_ids(kind: ValueType, ids: IdBitmap) -> ValueSet:
+def from_ids(type: ValueType, ids: IdBitmap) -> ValueSet:
     """Return a bitmap as a set: nothing, a bitmap, or everything (as with all 256 of a tinyint)."""
     if not len(ids):
-        return no_values(kind)
-    return all_values(kind) if len(ids) == kind.high - kind.low + 1 else Bitmap(kind, ids)
+        return no_values(type)
+    return all_values(type) if len(ids) == type.high - type.low + 1 else Bitmap(type, ids)
 
 
-def from_bloom(kind: ValueType, bits: BloomBits, held: Intervals) -> ValueSet:
-    """Return a bloom as a set; within an empty span there is nothing."""
-    return Bloom(kind, bits, held) if len(held) else no_values(kind)
+def from_bloom(type: ValueType, bits: BloomBits, ranges: Intervals) -> ValueSet:
+    """Return a bloom as a set; without ranges it is empty."""
+    return Bloom(type, bits, ranges) if len(ranges) else no_values(type)
 
 
 def overlaps_before(values: ValueSet, lows: Array, ends: Array) -> Array:
-    """Say for each stretch of text from a low up to, and not including, an end whether it may hold a member.
+    """Return for each half-open interval of text, ``[low, end)``, whether it may contain a member.
 
-    None is no end. Text has no value right before another, so such a stretch is not a closed interval of places.
+    None means no end. Text has no value right before another, so such an interval is not a closed one of places.
     """
     if not isinstance(values, Discrete):
-        return values.intervals().overlaps(bounds_at(values.kind, lows), bounds_before(values.kind, ends))
+        return values.intervals().overlaps(bounds_at(values.type, lows), bounds_before(values.type, ends))
     last = np.full(len(ends), len(values.places))
     bounded = np.array([end is not None for end in ends], dtype=bool)
     last[bounded] = np.searchsorted(values.places, ends[bounded], "left")
@@ -205,8 +202,8 @@ def overlaps_before(values: ValueSet, lows: Array, ends: Array) -> Array:
     return answer
 
 
-def _size(held: Array) -> int:
-    """Return the bytes of an array and, where it holds objects, of those objects."""
-    if held.dtype != object:
-        return int(held.nbytes)
-    return int(held.nbytes) + sum(sys.getsizeof(item.value if isinstance(item, Cut) else item) for item in held)
+def _size(items: Array) -> int:
+    """Return the size of an array in bytes, including the objects in it."""
+    if items.dtype != object:
+        return int(items.nbytes)
+    return int(items.nbytes) + sum(sys.getsizeof(item.value if isinstance(item, Cut) else item) for item in items)

@@ -27,7 +27,7 @@ from headgate.domain.values import (
 
 
 def widen(domain: Domain, compared: ValueType) -> Domain | None:
-    """Return the domain over the compared type, or None where the cast loses something."""
+    """Return the domain over the compared type, or None if the cast is lossy."""
     stored = domain.type
     if stored == compared:
         return domain
@@ -44,9 +44,11 @@ def widen(domain: Domain, compared: ValueType) -> Domain | None:
         if isinstance(values, Bitmap) and compared.fits_bitmap:
             return Domain(from_ids(compared, IdBitmap.of(wide)), domain.null_allowed)
         return Domain(from_places(compared, wide), domain.null_allowed)
-    held = values.intervals()
-    ends = Intervals.merge(compared, _widened(stored, compared, held.lows), _widened(stored, compared, held.highs))
-    return Domain(from_intervals(compared, ends), domain.null_allowed)
+    narrow = values.intervals()
+    ranges = Intervals.merge(
+        compared, _widened(stored, compared, narrow.lows), _widened(stored, compared, narrow.highs)
+    )
+    return Domain(from_intervals(compared, ranges), domain.null_allowed)
 
 
 def _widened(stored: ValueType, compared: ValueType, places: Array) -> Array:

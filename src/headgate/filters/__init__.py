@@ -1,4 +1,4 @@
-"""Filters that arrive: the `DynamicFilter` handle, the merger of partial domains, and several filters as one set."""
+"""Filters that arrive over time: `DynamicFilter`, the merger of partial domains, and several filters as one set."""
 
 from headgate.filters.column_filter import ColumnFilter
 from headgate.filters.dynamic_filter import DynamicFilter, FilterView, Snapshot

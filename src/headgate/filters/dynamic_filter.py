@@ -1,12 +1,12 @@
-"""The handle between a publisher and its consumers: `DynamicFilter`, a versioned predicate that only narrows.
+"""Connect a publisher with its consumers: `DynamicFilter`, a versioned predicate that only narrows.
 
     publisher:  update(domain) … complete()
     consumer:   current() -> domain   wait(timeout) -> complete?   subscribe(listener)
 
-The version rises by one whenever the predicate really narrows or completes. A consumer may look at any time: what it
-sees is always a sound filter, since before the publisher has said anything the domain is ALL.
-The publisher holds the `DynamicFilter`; consumers hold the `FilterView` that ``consumer()`` gives, which can look and
-wait and has no method to complete or cancel. All methods are thread-safe, and no lock is held while a listener runs.
+The version rises by one whenever the predicate narrows or completes. A consumer may look at any time and always sees a
+sound filter, since the domain is ALL before the publisher says anything.
+The publisher has the `DynamicFilter`; consumers have the `FilterView` from ``consumer()``, which can look and wait and
+has no method to complete or cancel. All methods are thread-safe, and listeners run without a lock.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Listener = Callable[[Snapshot], None]
 
 
 class FilterView:
-    """What a consumer may do with a filter: look at it, wait for it, and be told of its changes."""
+    """What a consumer may do with a filter: look at it, wait for it, and listen to its changes."""
 
     def __init__(self, shared: _Shared) -> None:
         self._shared = shared
@@ -53,7 +53,7 @@ class FilterView:
 
     @property
     def version(self) -> int:
-        """How often the filter has changed."""
+        """The number of changes so far."""
         return self._shared.state.version
 
     @property
@@ -82,7 +82,7 @@ class FilterView:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the filter is complete, at most ``timeout`` seconds; return whether it is.
 
-        Who waits for a blocking filter is let go when it becomes non-blocking.
+        Making a filter non-blocking releases its waiters.
         """
         shared = self._shared
         with shared.changed:
@@ -91,17 +91,17 @@ class FilterView:
             return shared.state.is_complete
 
     def wait_newer(self, version: int, timeout: float | None = None) -> Snapshot:
-        """Wait for a version above the given one, or for completion, and return the state then."""
+        """Wait for a version above the given one, or for completion, and return that state."""
         shared = self._shared
         with shared.changed:
             shared.changed.wait_for(lambda: shared.state.version > version or shared.state.is_complete, timeout)
             return shared.state
 
-    def subscribe(self, listener: Listener) -> None:
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` with the current state at once, and with each newer one in order; the last is complete.
 
-        Calls come one at a time, on the thread that subscribes or publishes. A listener that raises is logged; it
-        hurts neither the publisher nor other listeners.
+        Calls come one at a time, on the thread that subscribes or publishes. A listener that raises is logged and
+        affects neither the publisher nor other listeners. Call the returned function to unsubscribe.
         """
         mailbox = _Mailbox(listener)
         with self._shared.changed:
@@ -109,6 +109,12 @@ class FilterView:
             if not self._shared.state.is_complete:
                 self._shared.mailboxes.append(mailbox)
         mailbox.deliver()
+        return lambda: self._unsubscribe(mailbox)
+
+    def _unsubscribe(self, mailbox: _Mailbox) -> None:
+        with self._shared.changed:
+            if mailbox in self._shared.mailboxes:
+                self._shared.mailboxes.remove(mailbox)
 
     def __repr__(self) -> str:
         state = self.snapshot()
@@ -122,22 +128,22 @@ class DynamicFilter(FilterView):
     def __init__(self, id: str, columns: Iterable[str], *, blocking: bool = True) -> None:
         super().__init__(_Shared(id, frozenset(columns), blocking))
         if not self.columns:
-            raise InvalidFilter(f"filter {id!r} needs at least one column")
+            raise InvalidFilter(f"filter {id!r} has no columns; give it at least one column")
 
     def consumer(self) -> FilterView:
-        """Return a view that can look and wait, and cannot change anything."""
+        """Return a view that can look and wait but not change anything."""
         return FilterView(self._shared)
 
     def update(self, domain: TupleDomain) -> Snapshot:
-        """Narrow the predicate; an update that would widen it is intersected with what was known."""
+        """Narrow the predicate: intersect it with ``domain``, so an update never widens it."""
         return self._publish(domain, complete=False)
 
     def complete(self, domain: TupleDomain | None = None) -> Snapshot:
-        """Narrow one last time and say that nothing more will come; completing twice changes nothing."""
+        """Narrow one last time and declare the filter final; completing twice changes nothing."""
         return self._publish(TupleDomain.all() if domain is None else domain, complete=True)
 
     def make_non_blocking(self) -> None:
-        """Let scans start without this filter, those that wait for it too; it is still applied when it arrives."""
+        """Release the scans that wait for this filter and let others start without it; it applies once it arrives."""
         with self._shared.changed:
             self._shared.blocking = False
             self._shared.changed.notify_all()
@@ -145,7 +151,7 @@ class DynamicFilter(FilterView):
     def _publish(self, domain: TupleDomain, *, complete: bool) -> Snapshot:
         if unknown := set(domain.domains or ()) - self.columns:
             known = sorted(self.columns)
-            raise InvalidFilter(f"filter {self.id!r} has no column {min(map(str, unknown))!r}; it has {known}")
+            raise InvalidFilter(f"filter {self.id!r} has no column {min(map(str, unknown))!r}; its columns are {known}")
         shared = self._shared
         with shared.changed:
             state = shared.state
@@ -167,7 +173,7 @@ class DynamicFilter(FilterView):
 
 
 class _Shared:
-    """What a filter and its views have in common; ``state`` is replaced as a whole, so it is read without the lock."""
+    """The state that a filter shares with its views; ``state`` is replaced as a whole, so reading it needs no lock."""
 
     __slots__ = ("blocking", "changed", "columns", "id", "mailboxes", "state")
 
@@ -179,14 +185,14 @@ class _Shared:
 
 
 class _Mailbox:
-    """States that a listener has still to be told, in order; whoever finds the mailbox unattended delivers them all."""
+    """States that a listener has yet to see, in order; one thread at a time delivers them."""
 
-    __slots__ = ("_attended", "_listener", "_lock", "_states")
+    __slots__ = ("_delivering", "_listener", "_lock", "_states")
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._states: deque[Snapshot] = deque()
-        self._lock, self._attended = Lock(), False
+        self._lock, self._delivering = Lock(), False
 
     def put(self, state: Snapshot) -> None:
         self._states.append(state)
@@ -194,13 +200,13 @@ class _Mailbox:
     def deliver(self) -> None:
         while True:
             with self._lock:
-                if self._attended or not self._states:
+                if self._delivering or not self._states:
                     return
-                self._attended, state = True, self._states.popleft()
+                self._delivering, state = True, self._states.popleft()
             try:
                 self._listener(state)
-            except Exception:  # noqa: BLE001 - a consumer's mistake must not stop the publisher
+            except Exception:  # noqa: BLE001 - a consumer's failure must not stop the publisher
                 _log.exception("a listener of a dynamic filter failed at version %d", state.version)
             finally:
                 with self._lock:
-                    self._attended = False
+                    self._delivering = False

@@ -1,10 +1,10 @@
-"""Put several filters under one version, so that a consumer asks for everything newer than what it has in one call.
+"""Put several filters under one version, so that one call returns everything that a consumer has not seen.
 
     filters     a: version 1    b: version 1    b: version 2
     set         1               2               3
-    newer_than(1)  ->  News(3, {b: version 2})     a has not changed since; of b only the newest state counts
+    newer_than(1)  ->  News(3, {b: version 2})     a has not changed since; only the newest state of b is returned
 
-Asking with the version of the last answer acknowledges it: nothing is told twice, nothing is left out. Thread-safe.
+Asking with the version of the last answer acknowledges it: no change is repeated, none is missed. Thread-safe.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class News:
 class FilterSet:
     """The filters of one query.
 
-    ``start`` is the version before the first change: a set that takes the place of another goes on from its version.
-    ``on_change`` is called after each change, on the thread that made it, with no lock held.
+    ``start`` is the version before the first change: a set that replaces another continues from its version.
+    ``on_change`` is called after each change, on the thread that made it, without a lock.
     """
 
     def __init__(
@@ -44,47 +44,47 @@ class FilterSet:
 
     @property
     def version(self) -> int:
-        """How often any of the filters has changed."""
+        """The number of changes to any filter so far."""
         return self._version
 
     @property
     def is_complete(self) -> bool:
-        """Whether no filter can change any more."""
+        """Whether no filter can change again."""
         with self._changed:
-            return self._all_told()
+            return self._is_final()
 
     def add(self, filter: FilterView) -> None:
-        """Add a filter; what it already knows is news."""
+        """Add a filter; its current state counts as a change."""
         with self._changed:
             if filter.id in self._filters:
-                raise InvalidFilter(f"there is a filter {filter.id!r} already")
+                raise InvalidFilter(f"the set has a filter {filter.id!r} already; give each filter an id of its own")
             self._filters[filter.id] = filter
-        filter.subscribe(lambda state: self._note(filter.id, state))
+        filter.subscribe(lambda state: self._record(filter.id, state))
 
     def find(self, id: str) -> FilterView | None:
-        """Return the filter of that name, or None."""
+        """Return the filter of that id, or None."""
         return self._filters.get(id)
 
     def close(self) -> int:
-        """Take no more news, let go of those who wait, and return the version, which is now the last."""
+        """Stop recording changes, release the waiters, and return the final version."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
             return self._version
 
     def newer_than(self, version: int) -> News:
-        """Return the filters that have changed after a version of this set."""
+        """Return the filters that have changed since a version of this set."""
         with self._changed:
             newer = {name: state for name, (changed, state) in self._changes.items() if changed > version}
             return News(self._version, newer)
 
     def wait_newer(self, version: int, timeout: float | None = None) -> News:
-        """Wait until any filter changes after a version, or none can any more, and return what is newer then."""
+        """Wait until any filter changes after a version, or none can, and return what is newer."""
         with self._changed:
-            self._changed.wait_for(lambda: self._version > version or self._all_told(), timeout)
+            self._changed.wait_for(lambda: self._version > version or self._is_final(), timeout)
             return self.newer_than(version)
 
-    def _note(self, id: str, state: Snapshot) -> None:
+    def _record(self, id: str, state: Snapshot) -> None:
         if state.version == 0:
             return
         with self._changed:
@@ -96,8 +96,8 @@ class FilterSet:
         if self._on_change is not None:
             self._on_change()
 
-    def _all_told(self) -> bool:
-        """Whether the last change of every filter has been noted here, or none will be any more."""
+    def _is_final(self) -> bool:
+        """Whether the last change of every filter is recorded, or the set is closed."""
         return self._closed or all(
             name in self._changes and self._changes[name][1].is_complete for name in self._filters
         )

@@ -3,18 +3,19 @@
 Join INNER  k = id                            feeds df_0
   Scan fact                                   df_0: k in set of 3 values -> 2 of 64 files, 31.0 MB of 2.1 GB
   Filter (flag = 7)
-    Scan dim                                  no filter: build side has no predicate, so it keeps every key
+    Scan dim                                  no filter: the build side has no predicate, so it keeps every key
 """
 
 from __future__ import annotations
 
-from headgate.observe.report import FilterReport, QueryReport, ScanReport, readable_bytes
+from headgate.observe.report import FilterReport, QueryReport, ScanReport
 from headgate.plan import nodes
 from headgate.plan.nodes import Node
+from headgate.plan.sizes import readable_bytes
 
 
 def explain_text(root: Node, report: QueryReport) -> str:
-    """Return the plan as text, one line a node, with what Headgate did beside it."""
+    """Return the plan as text, one line a node, with what Headgate did to it."""
     scans = {scan.node: scan for scan in report.scans}
     joins = {join.node: join for join in report.joins}
     filters = {f.id: f for f in report.filters}
@@ -54,11 +55,11 @@ def _remark(node: Node, scans: dict[int, ScanReport], joins: dict, filters: dict
         case nodes.Scan() if (scan := scans.get(node.id)) is not None:
             if not scan.filters:
                 return f"no filter: {scan.reason}"
-            held = "; ".join(
+            filtered = "; ".join(
                 f"{name}: {filters[name].column} {filters[name].kind or filters[name].state}" for name in scan.filters
             )
             size = f"{readable_bytes(scan.bytes_read)} of {readable_bytes(scan.bytes_total)}"
-            return f"{held} -> {scan.files_read} of {scan.files_total} files, {size}"
+            return f"{filtered} -> {scan.files_read} of {scan.files_total} files, {size}"
         case nodes.Join() if (join := joins.get(node.id)) is not None:
             return f"feeds {', '.join(join.filters)}" if join.filters else f"no filter: {join.reason}"
     return ""

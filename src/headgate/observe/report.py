@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.catalyst.wire import Closed, FilterCounts, Unread
+from headgate.plan.sizes import readable_bytes
 from headgate.prune import ScanVerdict
 
 
@@ -55,7 +56,7 @@ class LateReport:
     def __str__(self) -> str:
         removed = f"{self.files:,} files, {self.row_groups:,} row groups, {self.rows:,} rows removed"
         after = "" if self.published is None or self.asked is None else f" after {self.published - self.asked:.2f} s"
-        return f"came{after}; {self.opened_before:,} files opened before; {removed}"
+        return f"arrived{after}; {self.opened_before:,} files opened before that; {removed}"
 
 
 def _first(a: float | None, b: float | None) -> float | None:
@@ -110,7 +111,7 @@ class ScanReport:
     reason: str = ""
     path: str = ""
 
-    def tell(self, planned: ScanVerdict, unread: Unread | None = None) -> None:
+    def take_in(self, planned: ScanVerdict, unread: Unread | None = None) -> None:
         """Take in what planning left of the scan, and what late filters left unread of that."""
         unread = unread or Unread()
         self.files_total, self.files_read = planned.files_total, len(planned.keep) - unread.files
@@ -165,7 +166,7 @@ class QueryReport:
         if lonely:
             rows = ((join.condition or join.type, join.reason) for join in lonely)
             parts.append(_table("Joins without a filter", ("join", "why"), rows))
-        parts += [Text(f"failed, query unfiltered: {failure}") for failure in self.failures]
+        parts += [Text(f"Headgate failed and left the query unfiltered: {failure}") for failure in self.failures]
         note = f". {self.note}" if self.note else ""
         parts.append(Text(f"planning {self.plan_ms:.0f} ms, builds {self.build_ms:.0f} ms{note}"))
         return Group(*parts)
@@ -205,16 +206,6 @@ def _filter_row(f: FilterReport) -> tuple[str, ...]:
     values = "" if f.values is None else f"{f.values:,}"
     why = f.reason or (str(f.late) if f.late else "")
     return (f.id, f.join, f.column, f.kind, values, f.state, ", ".join(f.applied_to), why)
-
-
-def readable_bytes(count: int) -> str:
-    """Return a size in the unit a person would choose."""
-    size = float(count)
-    for unit in ("B", "KB", "MB", "GB"):
-        if size < 1024 or unit == "GB":
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    raise AssertionError("unreachable")
 
 
 def _table(title: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from headgate.domain import Domain, Kind, describe
 from headgate.observe.facts import FilterFacts, QueryFacts
-from headgate.observe.report import FilterReport, FilterState, JoinReport, QueryReport, ScanReport
+from headgate.observe.report import FilterReport, FilterState, JoinReport, LateReport, QueryReport, ScanReport
 from headgate.plan import PlannedFilter
 from headgate.plan.nodes import Join, Node, Scan
 
@@ -42,7 +42,7 @@ class _Telling:
             report.kind, report.values = _kind(known.domain), known.domain.count()
             report.bytes, report.collect_ms = known.domain.nbytes, known.collect_ms
         if self._facts.late is not None and planned.id in self._facts.late.filters:
-            self._tell_late(report, known)
+            self._tell_late(report, known, self._facts.late.filters[planned.id])
         elif known.domain is None:
             report.reason = known.given_up or self._why_not_built(planned)
         else:
@@ -54,17 +54,20 @@ class _Telling:
         report.applied_to = self._names(narrowed)
         report.state = FilterState.APPLIED if narrowed else FilterState.COLLECTED
         idle = [scan.idle[report.id] for scan in self._facts.narrowed.values() if report.id in scan.idle]
-        why = known.widened or (idle[-1] if idle else "its scan is in a build side that ran once")
+        why = known.widened or (idle[-1] if idle else "the scan is in a build side whose rows are already in the plan")
         report.reason = "" if narrowed else why
 
-    def _tell_late(self, report: FilterReport, known: FilterFacts) -> None:
-        assert self._facts.late is not None
-        report.late = story = self._facts.late.filters[report.id]
+    def _tell_late(self, report: FilterReport, known: FilterFacts, story: LateReport) -> None:
+        if known.domain is not None:
+            self._tell_collected(report, known)  # what was published by then has been used at planning, too
+        report.late = story
         report.reason = known.given_up or known.widened
         removed = story.files + story.row_groups + story.rows
-        report.state = FilterState.APPLIED_LATE if removed else FilterState.LATE
         if removed:
+            report.state = FilterState.APPLIED_LATE
             report.applied_to = self._names(to.scan for to in known.planned.consumers)
+        elif report.state is not FilterState.APPLIED:
+            report.state = FilterState.LATE
 
     def _names(self, scans: Iterable[int]) -> list[str]:
         tables = [node.table.rsplit("/", 1)[-1] for scan in scans if isinstance(node := self._nodes[scan], Scan)]
@@ -72,10 +75,11 @@ class _Telling:
 
     def _why_not_built(self, planned: PlannedFilter) -> str:
         if self._facts.only_reported:
-            return "only reported: spark.headgate.strategy=never"
+            return "reported but not applied: spark.headgate.strategy=never"
         columns = [self._nodes[to.scan].find_column(to.column) for to in planned.consumers]
         types = ", ".join(dict.fromkeys(column.type for column in columns if column is not None))
-        return f"the query did not wait for it, and its scans cannot be filtered late by a column of type {types}"
+        why = f"its scans cannot be filtered late by a column of type {types}"
+        return f"the query did not wait for the filter, and {why}; a longer spark.headgate.maxWait may help"
 
     def _probe_column(self, planned: PlannedFilter) -> str:
         node: Node
@@ -103,7 +107,7 @@ class _Telling:
         late, narrowed = self._facts.late, self._facts.narrowed.get(scan.id)
         left = self._facts.whole.get(scan.id) if narrowed is None else narrowed.verdict
         if left is not None:
-            report.tell(left, None if late is None else late.scans.get(scan.id))
+            report.take_in(left, None if late is None else late.scans.get(scan.id))
         report.filters = list(narrowed.filters) if narrowed is not None else []
         report.filters += [name for name in self._late_on(scan) if name not in report.filters]
         if not report.filters:
@@ -118,10 +122,10 @@ class _Telling:
 
     def _why_unfiltered(self, scan: Scan) -> str:
         if scan.id in self._facts.kept:
-            return "build side: it ran once, and its rows are in the plan"
+            return "the scan is in a build side: it ran once, and its rows are in the plan"
         touching = [f for f in self._plan.filters if any(to.scan == scan.id for to in f.consumers)]
         reasons = (reason for planned in touching if (reason := self._filters[planned.id].reason))
-        return next(reasons, "no join filter reaches this scan")
+        return next(reasons, "no join sends a filter to this scan")
 
 
 def _kind(domain: Domain) -> str:

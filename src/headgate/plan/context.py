@@ -21,7 +21,7 @@ class Strategy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """How well the containers of a scan tell the values of one column apart.
+    """How well the containers of a scan separate the values of one column.
 
     ``depth`` is the share of containers that an average one overlaps: 1/n when sorted, 1 when all are mixed.
     """
@@ -39,7 +39,7 @@ class Clustering:
 def nothing_known(scan: int, column: int) -> Clustering:
     """Say that nothing is known of a scan's files."""
     del scan, column
-    return Clustering(0, 1.0, "nothing is known of its files")
+    return Clustering(0, 1.0, "nothing is known about the files of the scan")
 
 
 def whole_files(scan: Scan) -> int:

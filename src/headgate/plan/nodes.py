@@ -8,37 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum
 
-
-class Op(StrEnum):
-    """What a conjunct does: a comparison, a test for NULL, Spark's own partition pruning, or anything else."""
-
-    EQUAL = "="
-    EQUAL_NULL_SAFE = "<=>"
-    LESS = "<"
-    LESS_OR_EQUAL = "<="
-    GREATER = ">"
-    GREATER_OR_EQUAL = ">="
-    IS_NOT_NULL = "is not null"
-    DYNAMIC_PRUNING = "dynamic pruning"
-    OTHER = "other"
-
-
-EQUALITIES = frozenset({Op.EQUAL, Op.EQUAL_NULL_SAFE})
-
-
-class Feed(Enum):
-    """Where the values of a filter come from, and whether the query waits for them.
-
-    BUILD: its build side runs before the query, in a wave. BACKGROUND: its build side runs while the query runs.
-    TAP: the query itself runs the build side, and its keys are noted on the way. PUBLISHED: a person publishes them.
-    """
-
-    BUILD = "build"
-    BACKGROUND = "background"
-    TAP = "tap"
-    PUBLISHED = "published"
+from headgate.plan.kinds import Can, Feed, Op, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +47,14 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:
-    """One condition of several that must all hold."""
+    """One condition of several that must all hold; ``published`` names the publication that it is the mark of."""
 
     op: Op
     sql: str = ""
     left: Expression | None = None
     right: Expression | None = None
     deterministic: bool = True
+    published: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +90,13 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Scan(Node):
-    """A leaf; ``source`` is one of
-
-    parquet, files, narrowed (by Headgate already), unknown files (a table format's own), local, range, cached, cache
-    (not loaded, or may differ when computed again), checkpoint, rdd, jdbc, other.
+    """A leaf; ``can`` says what can be done with it, and ``source`` only what to call it.
 
     ``table`` is what people call it: a table, a view, or else the folder, which is its ``path``.
     """
 
-    source: str = "other"
+    source: Source = Source.OTHER
+    can: frozenset[Can] = frozenset()
     table: str = ""
     bytes: int = 0
     format: str = ""
@@ -137,7 +107,12 @@ class Scan(Node):
     @property
     def reads_files(self) -> bool:
         """Whether the scan reads files."""
-        return self.source in ("parquet", "files", "narrowed", "unknown files")
+        return self.source in (Source.PARQUET, Source.FILES, Source.NARROWED, Source.UNKNOWN_FILES)
+
+    @property
+    def is_part_of_the_query(self) -> bool:
+        """Whether the rows are written in the query itself, so that they are likely few."""
+        return self.source in (Source.LOCAL, Source.RANGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +230,7 @@ class PlannedFilter:
 
     ``probe op build`` is the clause; ``build_column`` is compared after a cast to ``compared`` where ``build_cast``.
     ``reason`` is empty while the filter is alive, and says in a sentence why it was dropped otherwise.
+    A filter that is ``published`` has no build side: its join is -1, and its build is the node that bears its mark.
     ``wave`` is the round in which its build side runs before the query: builds of one wave are independent.
     """
 
@@ -271,6 +247,7 @@ class PlannedFilter:
     build_once_only: bool = False
     wave: int = -1
     feed: Feed = Feed.BUILD
+    published: str = ""
     reason: str = ""
 
     @property

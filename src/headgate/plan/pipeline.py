@@ -5,6 +5,7 @@ from __future__ import annotations
 from headgate.plan.context import Rule, RuleContext
 from headgate.plan.nodes import Node, QueryPlan
 from headgate.plan.rules.add_dynamic_filters import add_dynamic_filters
+from headgate.plan.rules.add_published_filters import add_published_filters
 from headgate.plan.rules.choose_filters import choose_filters
 from headgate.plan.rules.order_filters import order_filters
 from headgate.plan.rules.remove_unsupported_filters import remove_unsupported_filters
@@ -12,6 +13,7 @@ from headgate.plan.rules.trace_to_scans import trace_to_scans
 
 RULES: tuple[Rule, ...] = (
     add_dynamic_filters,
+    add_published_filters,
     trace_to_scans,
     remove_unsupported_filters,
     choose_filters,

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from headgate.plan.nodes import EQUALITIES, Filter, Join, Node, Op, PlannedFilter, Project
+from headgate.plan.kinds import EQUALITIES, Op
+from headgate.plan.nodes import Filter, Join, Node, PlannedFilter, Project
 from headgate.plan.taps import WHOLE_NUMBERS
 
 Selects = Callable[[Node], bool]

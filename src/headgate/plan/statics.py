@@ -10,7 +10,8 @@ import re
 from typing import Any
 
 from headgate.domain import Domain, applied
-from headgate.plan.nodes import Column, Conjunct, Filter, Node, Op, Project, Scan
+from headgate.plan.kinds import Op
+from headgate.plan.nodes import Column, Conjunct, Filter, Node, Project, Scan
 from headgate.plan.rules.add_dynamic_filters import FLIPPED
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")

@@ -10,7 +10,8 @@ come after them.
 
 from __future__ import annotations
 
-from headgate.plan.nodes import Column, Filter, Join, Node, Op, PlannedFilter, Project, Scan
+from headgate.plan.kinds import Op
+from headgate.plan.nodes import Column, Filter, Join, Node, PlannedFilter, Project, Scan
 
 # what a tap or a gate knows how to read: whole numbers, and what is one inside Spark
 WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "date", "timestamp"})

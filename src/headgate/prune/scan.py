@@ -1,7 +1,6 @@
 """Narrow one scan with all its filters at once, cheapest level first: partitions, then files, then row groups.
 
-Returns which files remain and which row groups of them, or nothing at all where every row group survives: a filter
-that would remove nothing is not applied.
+The verdict says which files remain, and which row groups of the files that are read in part.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class PruneLevels:
 
 @dataclass(frozen=True, slots=True)
 class ScanVerdict:
-    """What is left of a scan. ``row_groups`` maps a partly read file to the byte ranges of its surviving row groups."""
+    """What is left of a scan. ``row_groups`` maps a file read in part to the byte ranges of row groups to read."""
 
     keep: list[int]
     row_groups: dict[int, list[int]] = field(default_factory=dict)
@@ -42,7 +41,7 @@ class ScanVerdict:
 
     @property
     def removes_something(self) -> bool:
-        """Whether anything is left unread."""
+        """Whether the scan reads less than everything."""
         return len(self.keep) < self.files_total or bool(self.row_groups)
 
 
@@ -70,30 +69,30 @@ def prune_scan(domains: Mapping[str, Domain], layout: TableLayout, levels: Prune
 def surviving_partitions(domains: Mapping[str, Domain], layout: TableLayout) -> Array:
     """Return a mask over the partitions: a partition column has one value in all of its rows."""
     columns = {}
-    for position, (name, kind) in enumerate(layout.partition_columns):
+    for position, (name, type_name) in enumerate(layout.partition_columns):
         if name in domains:
             values = [partition[position] for partition in layout.partitions]
             nulls = [1 if value is None else 0 for value in values]
-            with suppress(InvalidFilter):  # values that were not handed over: nothing is known of the column
-                columns[name] = ColumnBounds.of(value_type(kind), values, values, nulls, [1] * len(values))
+            with suppress(InvalidFilter):  # some values could not be read: nothing is known of the column
+                columns[name] = ColumnBounds.of(value_type(type_name), values, values, nulls, [1] * len(values))
     return survivors(TupleDomain(domains), columns, len(layout.partitions))
 
 
-def bounds_of(statistics: FileStatistics, name: str, kind: str) -> ColumnBounds:
+def bounds_of(statistics: FileStatistics, name: str, type_name: str) -> ColumnBounds:
     """Return the statistics of one column over all row groups, prepared once."""
     if name not in statistics.prepared:
-        statistics.prepared[name] = _prepared(statistics, name, kind)
+        statistics.prepared[name] = _prepared(statistics, name, type_name)
     bounds: ColumnBounds = statistics.prepared[name]
     return bounds
 
 
-def _prepared(statistics: FileStatistics, name: str, kind: str) -> ColumnBounds:
+def _prepared(statistics: FileStatistics, name: str, type_name: str) -> ColumnBounds:
     mins, maxs, nulls = statistics.columns[name]
     try:
-        return ColumnBounds.of(value_type(kind), mins, maxs, nulls, statistics.rows)
-    except InvalidFilter:  # a file holds values that the table's type cannot: nothing is known of it
+        return ColumnBounds.of(value_type(type_name), mins, maxs, nulls, statistics.rows)
+    except InvalidFilter:  # a file has values that the table's type cannot hold: nothing is known of the column
         nothing = [None] * len(mins)
-        return ColumnBounds.of(value_type(kind), nothing, nothing, nulls, statistics.rows)
+        return ColumnBounds.of(value_type(type_name), nothing, nothing, nulls, statistics.rows)
 
 
 def clustering_depth(bounds: ColumnBounds) -> float:
@@ -110,7 +109,8 @@ def clustering_depth(bounds: ColumnBounds) -> float:
 def _surviving_row_groups(
     domain: TupleDomain, statistics: FileStatistics, layout: TableLayout, levels: PruneLevels
 ) -> ScanVerdict:
-    columns = {name: bounds_of(statistics, name, held.type.name) for name, held in (domain.domains or {}).items()}
+    domains = domain.domains or {}
+    columns = {name: bounds_of(statistics, name, column.type.name) for name, column in domains.items()}
     mask = survivors(domain, columns, len(statistics.files))
     files = np.asarray(statistics.files)
     whole, some = _by_file(files, mask)
@@ -122,12 +122,12 @@ def _surviving_row_groups(
     keep = sorted([*whole, *some])
     sizes = [file.size for file in layout.files]
     read_groups = int(np.isin(files, whole).sum()) + int(mask[np.isin(files, some)].sum())
-    read = sum(sizes[i] for i in whole) + sum(_length(held) for held in ranges.values())
+    read = sum(sizes[i] for i in whole) + sum(_length(kept) for kept in ranges.values())
     return ScanVerdict(keep, ranges, len(sizes), len(files), read_groups, sum(sizes), read)
 
 
 def _by_file(files: Array, mask: Array) -> tuple[list[int], list[int]]:
-    """Return the files of which all row groups survive, and those of which only some do."""
+    """Return the files whose row groups all survive, and the files of which only some do."""
     numbers, inverse = np.unique(files, return_inverse=True)
     alive = np.bincount(inverse, weights=mask, minlength=len(numbers))
     total = np.bincount(inverse, minlength=len(numbers))

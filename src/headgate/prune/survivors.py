@@ -1,12 +1,12 @@
-"""Say which of many containers (partitions, files, row groups) may hold a row that matters, all at once.
+"""Find the containers (partitions, files, row groups) that may hold a row that matters, many at once.
 
     domain: k in {3, 42}          container   min  max   verdict
                                   a             1   10   keep   3 may be inside
                                   b            11   40   skip   neither 3 nor 42
                                   c             ?    ?   keep   nothing is known
 
-Soundness: a container is skipped only if no row in it can satisfy the domain. Missing statistics keep, and so do those
-that contradict themselves; cut-off text bounds keep everything they may stand for; a float domain with NaN keeps, since
+Soundness: a container is skipped only if no row in it can satisfy the domain. It is kept where statistics are missing
+or contradict themselves, where a cut-off text bound may stand for a match, and where a float domain holds NaN, since
 Parquet leaves NaN out of min and max.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from headgate.domain import Domain, TupleDomain, ValueType
 from headgate.domain.arrays import Array, axis_column
-from headgate.domain.statistics import end_of_prefix
+from headgate.domain.statistics import end_of_prefix, holds_nan
 from headgate.domain.types import Axis
 from headgate.domain.values import is_empty, overlaps_before
 from headgate.errors import InvalidFilter
@@ -30,12 +30,12 @@ from headgate.errors import InvalidFilter
 class ColumnBounds:
     """The statistics of one column over many containers, prepared once as arrays on the column's axis.
 
-    All values lie from ``mins`` to ``maxs``, both included; where ``open_ended``, the maximum itself is not included,
-    and None is no end at all. ``known`` is False where nothing is known of the values; ``nulls`` and ``rows`` are -1
-    where not known.
+    All values lie from ``mins`` to ``maxs``, both included; where ``open_ended``, the maximum itself is excluded,
+    and None means no end. ``known`` is False where nothing is known of the values; ``nulls`` and ``rows`` are -1 where
+    unknown.
     """
 
-    kind: ValueType
+    type: ValueType
     mins: Array
     maxs: Array
     open_ended: Array
@@ -46,63 +46,69 @@ class ColumnBounds:
     @classmethod
     def of(
         cls,
-        kind: ValueType,
+        type: ValueType,
         mins: Any,
         maxs: Any,
         null_counts: Any = None,
         row_counts: Any = None,
         max_truncated: Any = None,
     ) -> ColumnBounds:
-        """Prepare statistics given as Arrow arrays, NumPy arrays or sequences of one length; NULL is "not known".
+        """Prepare statistics given as Arrow arrays, NumPy arrays or sequences of one length; NULL means "not known".
 
         ``max_truncated`` says where a text maximum was cut off, so values that begin with it may be larger than it;
-        where that is not known, it may have been.
+        None counts as cut off.
         """
-        lows, low_known = axis_column(kind, mins)
-        highs, high_known = axis_column(kind, maxs)
+        lows, low_known = axis_column(type, mins)
+        highs, high_known = axis_column(type, maxs)
         count = len(lows)
         nulls, rows = _counts(null_counts, count), _counts(row_counts, count)
         cut = np.zeros(count, dtype=bool) if max_truncated is None else _flags(max_truncated)
         if lengths := {len(highs), len(nulls), len(rows), len(cut)} - {count}:
-            raise InvalidFilter(f"statistics of one column are of {count} and of {min(lengths)} containers")
-        if kind.is_float:  # a NaN among the bounds means that they were not computed as Spark orders floats
-            sane = ~(low_known & (lows == kind.high) | high_known & (highs == kind.high))
+            raise InvalidFilter(
+                f"statistics of one column have lengths {count} and {min(lengths)}; give one entry for each container"
+            )
+        if type.is_float:  # a NaN among the bounds means that they were not computed as Spark orders floats
+            sane = ~(low_known & (lows == type.high) | high_known & (highs == type.high))
             low_known, high_known = low_known & sane, high_known & sane
-        lows, highs = _filled(lows, low_known, kind.low), _filled(highs, high_known, kind.high)
+        lows, highs = _filled(lows, low_known, type.low), _filled(highs, high_known, type.high)
         open_ended = np.zeros(count, dtype=bool)
-        if kind.axis is Axis.TEXT:
+        if type.axis is Axis.TEXT:
             highs, open_ended = _untruncated(highs, cut & high_known, ~high_known)
         known = (low_known | high_known) & ~_crossed(lows, highs, open_ended)
-        return cls(kind, lows, highs, open_ended, known, nulls, rows)
+        return cls(type, lows, highs, open_ended, known, nulls, rows)
 
     def __len__(self) -> int:
         return len(self.mins)
 
 
 def survivors(domain: TupleDomain, columns: Mapping[Any, ColumnBounds], count: int | None = None) -> Array:
-    """Return a mask over the containers: True is KEEP. Columns without statistics decide nothing."""
+    """Return a mask over the containers: True means KEEP. Columns without statistics keep everything."""
     sizes = {len(bounds) for bounds in columns.values()} | ({count} if count is not None else set())
     if len(sizes) != 1:
-        raise InvalidFilter(f"statistics must be of one number of containers, got {sorted(sizes) or 'none'}")
+        raise InvalidFilter(
+            f"columns have statistics of {sorted(sizes) or 'no'} containers; give the same number for each, or count"
+        )
     size = sizes.pop()
     if domain.is_none:
         return np.zeros(size, dtype=bool)
     keep = np.ones(size, dtype=bool)
-    for column, held in (domain.domains or {}).items():
-        if (bounds := columns.get(column)) is not None:
-            keep &= survivors_of_column(held, bounds)
+    for name, column in (domain.domains or {}).items():
+        if (bounds := columns.get(name)) is not None:
+            keep &= survivors_of_column(column, bounds)
     return keep
 
 
 def survivors_of_column(domain: Domain, bounds: ColumnBounds) -> Array:
     """Return the mask of the containers in which one column may satisfy its domain."""
-    if domain.type != bounds.kind:
-        raise InvalidFilter(f"a domain of {domain.type} says nothing of statistics of {bounds.kind}; coerce it first")
+    if domain.type != bounds.type:
+        raise InvalidFilter(
+            f"a domain of {domain.type} cannot be compared with statistics of {bounds.type}; coerce it first"
+        )
     if is_empty(domain.values):
         keep = np.zeros(len(bounds), dtype=bool)
     else:
         keep = (bounds.rows < 0) | (bounds.nulls != bounds.rows)
-        if not domain.holds_nan():
+        if not holds_nan(domain):
             _keep_overlapping(domain, bounds, keep)
     if domain.null_allowed:
         keep |= bounds.nulls != 0
@@ -118,7 +124,7 @@ def _keep_overlapping(domain: Domain, bounds: ColumnBounds, keep: Array) -> None
 
 
 def _filled(places: Array, known: Array, end: Any) -> Array:
-    """Put the end of the axis where a bound is not known."""
+    """Put the end of the axis where a bound is unknown."""
     if known.all():
         return places
     filled = places.copy()
@@ -127,7 +133,7 @@ def _filled(places: Array, known: Array, end: Any) -> Array:
 
 
 def _untruncated(highs: Array, truncated: Array, unknown: Array) -> tuple[Array, Array]:
-    """Replace each cut-off maximum by the end of everything that begins with it."""
+    """Replace each cut-off maximum with the end of everything that begins with it."""
     widened = highs.copy()
     for i in np.flatnonzero(truncated):
         widened[i] = end_of_prefix(highs[i])
@@ -135,7 +141,7 @@ def _untruncated(highs: Array, truncated: Array, unknown: Array) -> tuple[Array,
 
 
 def _crossed(lows: Array, highs: Array, open_ended: Array) -> Array:
-    """Say where the smallest value would be above the largest: such statistics are wrong, whatever made them."""
+    """Return where the minimum is above the maximum: such statistics are wrong, whatever made them."""
     if not open_ended.any():
         return np.asarray(lows > highs, dtype=bool)
     pairs = zip(lows, highs, open_ended, strict=True)

@@ -9,7 +9,8 @@ from headgate.catalyst.wire import LateGate, ScanEdit, Tap, TapFilter
 from headgate.config import Settings
 from headgate.domain import Limits
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
-from headgate.plan.nodes import Feed, Join
+from headgate.plan.kinds import Feed
+from headgate.plan.nodes import Join
 from headgate.plan.taps import WHOLE_NUMBERS, shuffle_keys
 from headgate.query.scans import Scans
 
@@ -35,9 +36,9 @@ def late_filters(awaited: Sequence[PlannedFilter], scans: Scans, kept: frozenset
             assert column is not None
             if consumer.scan not in kept and column.type in WHOLE_NUMBERS and scans.can_gate(consumer.scan):
                 by_type.setdefault(column.type, []).append(consumer)
-        for kind, consumers in by_type.items():
-            name = planned.id if len(by_type) == 1 else f"{planned.id}.{kind}"
-            found.append(LateFilter(name, len(found), planned, kind, tuple(consumers)))
+        for type_name, consumers in by_type.items():
+            name = planned.id if len(by_type) == 1 else f"{planned.id}.{type_name}"
+            found.append(LateFilter(name, len(found), planned, type_name, tuple(consumers)))
     return found
 
 
@@ -55,8 +56,8 @@ def gated(
             gates.setdefault(to.scan, []).append(gate)
     bare = ScanEdit()
     with_gates = {
-        scan: ScanEdit(keep=edit.keep, row_groups=edit.row_groups, filters=edit.filters, late=held)
-        for scan, held in gates.items()
+        scan: ScanEdit(keep=edit.keep, row_groups=edit.row_groups, filters=edit.filters, late=late)
+        for scan, late in gates.items()
         for edit in (scans.get(scan, bare),)
     }
     return {**scans, **with_gates}

@@ -25,7 +25,7 @@ from headgate.filters import Snapshot
 from headgate.filters.column_filter import column_domain
 from headgate.observe import LateFacts, LateReport
 from headgate.plan import PlannedFilter, QueryPlan
-from headgate.plan.nodes import Feed
+from headgate.plan.kinds import Feed
 from headgate.query.gates import LateFilter
 from headgate.query.schedule import BuildSchedule
 
@@ -56,6 +56,7 @@ class LateFilters:
         self.id = uuid.uuid4().hex
         self.filters = filters
         self._threads: list[Thread] = []
+        self._subscriptions: list[Callable[[], None]] = []
 
     # --- planning -----------------------------------------------------------------------------------------------
 
@@ -80,13 +81,15 @@ class LateFilters:
     ) -> None:
         """Go on in the background: with the wave that runs, with the waves that follow, and with taps."""
         for late in self.filters:
-            self._schedule.filter(late.planned.id).subscribe(self._listener(late))
+            self._subscriptions.append(self._schedule.filter(late.planned.id).subscribe(self._listener(late)))
         taps = set(self._query.tapped_filters())
         for planned in self._planned(Feed.TAP):
             if planned.id in taps:
                 self._spawn(self._await_tap, planned, plan)
             else:
-                self._schedule.give_up([planned], "Spark does not shuffle its build side, so no tap could see its end")
+                self._schedule.give_up(
+                    [planned], "Spark does not shuffle the build side, so a tap cannot see all of its keys"
+                )
         if running is not None or self._planned(Feed.BUILD, Feed.BACKGROUND):
             self._spawn(self._go_on, running, wave, next_wave)
         else:
@@ -97,12 +100,13 @@ class LateFilters:
         return [planned for planned in found.values() if planned.feed in feeds]
 
     def _listener(self, late: LateFilter) -> Callable[[Snapshot], None]:
-        """Bring a filter to its scans, in the type of their column, when it is complete."""
+        """Bring a filter to its scans, in the type of their column, when it is complete; a published one each time."""
         compared = self._schedule.filter(late.planned.id).type
 
         def hear(state: Snapshot) -> None:
-            if state.is_complete:
-                self._bring(late, coerce(column_domain(state.domain, compared), value_type(late.type)))
+            if state.is_complete or (state.version and late.planned.feed is Feed.PUBLISHED):
+                domain = coerce(column_domain(state.domain, compared), value_type(late.type))
+                self._bring(late, domain, complete=state.is_complete)
 
         return hear
 
@@ -132,8 +136,8 @@ class LateFilters:
             assert column is not None
             self._schedule.take_tap(planned, tapped_domain(parts, column.type, self._limits))
         except Exception:
-            log.warning("a tap was given up", exc_info=True)
-            self._schedule.give_up([planned], "its tap failed; the log says why")
+            log.warning("Headgate gave up a tap on a build side", exc_info=True)
+            self._schedule.give_up([planned], "the tap on the build side failed; the log says why")
 
     def _go_on(self, running: RunningWave | None, wave: Sequence[BuildRequest], next_wave: NextWave) -> None:
         try:
@@ -142,9 +146,9 @@ class LateFilters:
             while self._is_running(self.id) and (following := next_wave()):
                 self._take_in(following, RunningWave(self._query, following, self._limits))
         except Exception:
-            log.warning("late filters of a query were given up", exc_info=True)
+            log.warning("Headgate gave up late filters of a query", exc_info=True)
         finally:
-            self._schedule.give_up(self._planned(Feed.BUILD, Feed.BACKGROUND), "its build did not finish in time")
+            self._schedule.give_up(self._planned(Feed.BUILD, Feed.BACKGROUND), "the build side did not finish in time")
             self._query.release()
 
     def _take_in(self, wave: Sequence[BuildRequest], running: RunningWave) -> None:
@@ -154,15 +158,19 @@ class LateFilters:
                 return
         self._schedule.take(wave, results)
 
-    def _bring(self, late: LateFilter, domain: Domain | None) -> None:
+    def _bring(self, late: LateFilter, domain: Domain | None, *, complete: bool = True) -> None:
         published = TupleDomain.all() if domain is None else TupleDomain({late.id: domain})
+        registry = self._coordinator.registry
         try:
-            self._coordinator.registry.publish(self.id, late.id, published)
+            if complete:
+                registry.publish(self.id, late.id, published)
+            else:
+                registry.get(self.id).narrow(late.id, published)
             # there may have been no room for all of it, and then the driver holds no more of it elsewhere either
-            published = self._coordinator.registry.get(self.id).find(late.id)[0].current()
+            state = registry.get(self.id).find(late.id)[0].snapshot()
         except NotRegistered:  # the query has ended
             return
-        self._query.publish(self.id, late.id, published)
+        self._query.publish(self.id, late.id, state)
 
     # --- what they did ------------------------------------------------------------------------------------------
 
@@ -173,8 +181,10 @@ class LateFilters:
         return LateFacts(self._stories(numbers), {scan: numbers.unread(scan) for scan in gated})
 
     def forget(self) -> None:
-        """Let go of what was counted file by file."""
+        """Let go of what was counted file by file, and listen to no publisher any more."""
         self._query.forget_unread()
+        for unsubscribe in self._subscriptions:
+            unsubscribe()
 
     def _stories(self, numbers: LateNumbers) -> dict[str, LateReport]:
         tracked = self._coordinator.registry.find(self.id)

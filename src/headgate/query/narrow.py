@@ -138,9 +138,11 @@ def _idle(stored: Sequence[_Stored], verdict: ScanVerdict, used: Sequence[str]) 
         if one.filter in used:
             continue
         if used:
-            reasons[one.filter] = "would remove nothing that the other filters of its scan leave"
+            reasons[one.filter] = "the other filters of the scan already skip everything that this one would"
             continue
-        reasons[one.filter] = f"would remove nothing: {len(verdict.keep)} of {verdict.files_total} files match"
+        reasons[one.filter] = (
+            f"the filter would skip nothing: {len(verdict.keep)} of {verdict.files_total} files may match"
+        )
         if one.consumer.by_rows:
-            reasons[one.filter] += ", and its keys would keep most rows"
+            reasons[one.filter] += ", and so may most rows"
     return reasons

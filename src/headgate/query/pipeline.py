@@ -17,6 +17,7 @@ from headgate.config import Settings, read_settings
 from headgate.coordinator import Coordinator
 from headgate.observe import QueryReport
 from headgate.plan import RuleContext, Strategy, plan_filters
+from headgate.plan.kinds import Feed
 from headgate.query.gates import gated, late_filters, taps
 from headgate.query.late import LateFilters
 from headgate.query.planned import PlannedQuery
@@ -49,20 +50,20 @@ class QueryPipeline:
         settings = read_settings(session.settings)
         scans = Scans(query, root, self._cache, settings, case_sensitive=session.case_sensitive)
         plan = plan_filters(root, _context(settings, scans, session.broadcast_bytes))
-        run = QueryRun(plan, scans, settings, session.broadcast_bytes)
-        background = None if settings.strategy == "never" else self._build(query, run, patient=patient)
-        if query.was_cancelled:
-            return PlannedQuery(query, run, None)
-        edits = run.edits()
-        if background is not None:
-            edits = _with_late(edits, background.filters, run)
-        written = None if edits.is_empty else query.write(edits)
-        run.plan_ms = (time.perf_counter() - started) * 1000 - run.build_ms
-        if background is None:
-            query.release()
-            return PlannedQuery(query, run, written)
-        background.filters.start(plan, background.running, background.wave, run.next_late_wave)
-        return PlannedQuery(query, run, written, background.filters)
+        with QueryRun(plan, scans, settings, session.broadcast_bytes) as run:
+            background = None if settings.strategy == "never" else self._build(query, run, patient=patient)
+            if query.was_cancelled:
+                return PlannedQuery(query, run, None)
+            edits = run.edits()
+            if background is not None:
+                edits = _with_late(edits, background.filters, run)
+            written = None if edits.is_empty else query.write(edits)
+            run.plan_ms = (time.perf_counter() - started) * 1000 - run.build_ms
+            if background is None:
+                query.release()
+                return PlannedQuery(query, run, written)
+            background.filters.start(plan, background.running, background.wave, run.next_late_wave)
+            return PlannedQuery(query, run, written, background.filters)
 
     def unfiltered_report(self, query: CatalystQuery) -> QueryReport:
         """Return the report of a query that never left the JVM."""
@@ -74,6 +75,7 @@ class QueryPipeline:
 
     def _build(self, query: CatalystQuery, run: QueryRun, *, patient: bool) -> _Background | None:
         """Run the waves of builds as long as the query waits; return what is still to come, if anything is."""
+        run.follow_publishers()
         waiting = Waiting(math.inf) if patient else self._waiting(query, run)
         running, wave = self._wait_for_waves(query, run, waiting)
         if query.was_cancelled:
@@ -84,8 +86,9 @@ class QueryPipeline:
         coordinator = self._coordinator() if late else None
         if coordinator is None:
             if late:
+                built = [planned for planned in awaited if planned.feed is not Feed.PUBLISHED]
                 run.schedule.give_up(
-                    awaited, "the query did not wait for it, and there is no coordinator to bring it late"
+                    built, "the query did not wait for the filter, and there is no coordinator to send it later"
                 )
             if running is not None:  # no scan could use what it still brings
                 running.cancel()
@@ -123,6 +126,7 @@ class QueryPipeline:
 
 def _with_late(edits: PlanEdits, filters: LateFilters, run: QueryRun) -> PlanEdits:
     """Add the gates and taps of late filters to the edits of the plan."""
+    run.registered = filters
     scans = gated(edits.scans, filters.filters, run.plan, run.settings, run.broadcast_bytes)
     tapped = taps(run.schedule.awaited(), run.plan, run.limits)
     return PlanEdits(scans=scans, builds=edits.builds, taps=tapped, late=filters.register(run.settings))

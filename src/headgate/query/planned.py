@@ -1,4 +1,4 @@
-"""One query after its way through Headgate: the plan that was written, and what can be told of it."""
+"""One query after its way through Headgate: the plan that was written, and its report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PlannedQuery:
         if self._run is not None:
             self._report = self._run.report(None if self.late is None else self.late.facts())
         if outdated := self._query.outdated():
-            self._report.note = f"It ran unfiltered: {outdated}"
+            self._report.note = f"The query ran unfiltered: {outdated}"
         return self._report
 
     def conclude(self) -> None:
@@ -40,6 +40,7 @@ class PlannedQuery:
         if self._run is None:
             return
         self._report = self._run.report(None if self.late is None else self.late.facts())
+        self._run.stop_following()
         self._run = None
         if self.late is not None:
             self.late.forget()

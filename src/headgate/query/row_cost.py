@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
+from headgate.plan.kinds import Feed
+from headgate.plan.sizes import readable_bytes
 from headgate.query.scans import Scans
 
 Found = Callable[[int], Mapping[str, Domain]]  # what the filters so far say of the columns of a scan
@@ -26,16 +28,17 @@ class RowFilterCost:
         left = max(self._scans.bytes_left(to.scan, found(to.scan)) for to in planned.consumers)
         if reading <= left:
             return ""
-        return f"too little is left of its scan: {left:,} bytes, and its build side reads {reading:,}"
+        sizes = f"{readable_bytes(left)}, and the build side reads {readable_bytes(reading)}"
+        return f"too little is left of the scan to pay for the build: {sizes}"
 
     def keeps_few(self, planned: PlannedFilter, keys: int | None, to: Consumer) -> bool:
-        """Whether few enough of a scan's rows pass, as far as can be told from the number of keys."""
-        if self._settings.strategy == "always":
+        """Whether few enough of a scan's rows pass, as far as the number of keys says."""
+        if self._settings.strategy == "always" or planned.feed is Feed.PUBLISHED:
             return True
         origins = [s.id for s in self._nodes[planned.build].scans() if s.find_column(planned.build_column)]
         known = [rows for scan in (to.scan, *origins) if (rows := self._scans.rows(scan))]
         return keys is not None and bool(known) and keys <= self._settings.min_selectivity * min(known)
 
     def _is_by_rows(self, to: Consumer) -> bool:
-        """Whether a scan is filtered by rows alone: its row groups do not tell the column's values apart."""
+        """Whether a scan is filtered by rows alone: its row groups do not separate the values of the column."""
         return to.by_rows and not self._scans.clustering(to.scan, to.column).is_useful

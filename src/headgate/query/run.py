@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, Self
 
 from headgate.catalyst.wire import PlanEdits, ScanEdit
 from headgate.collect import BuildKey, BuildRequest
 from headgate.config import Settings
 from headgate.domain import Limits
+from headgate.filters.publications import published
 from headgate.observe import LateFacts, QueryFacts, QueryReport, ScanFacts, report_of
 from headgate.plan import PlannedFilter, QueryPlan
-from headgate.plan.nodes import Filter, Node, Op
+from headgate.plan.kinds import Feed, Op
+from headgate.plan.nodes import Filter, Node
 from headgate.query.narrow import column_domains, narrowed
 from headgate.query.row_cost import RowFilterCost
 from headgate.query.scans import Scans
 from headgate.query.schedule import BuildSchedule, ScheduledBuild
+
+
+class Registered(Protocol):
+    """Late filters that the coordinator knows of."""
+
+    def end(self) -> None:
+        """Say that they are no longer wanted."""
 
 
 @dataclass(slots=True)
@@ -28,10 +38,12 @@ class QueryRun:
     broadcast_bytes: int
     plan_ms: float = 0.0
     build_ms: float = 0.0
+    registered: Registered | None = None
     limits: Limits = field(init=False)
     schedule: BuildSchedule = field(init=False)
     _cost: RowFilterCost = field(init=False)
     _nodes: dict[int, Node] = field(init=False)
+    _following: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -39,6 +51,33 @@ class QueryRun:
         self.schedule = BuildSchedule(self.plan, settings)
         self._cost = RowFilterCost(self.plan, self.scans, settings)
         self._nodes = self.plan.nodes()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        """Let go of publishers and of the coordinator when planning fails: nothing will end the query later."""
+        if failed is not None:
+            self.stop_following()
+            if self.registered is not None:
+                self.registered.end()
+
+    def follow_publishers(self) -> None:
+        """Take in what people have published for columns of this query, and what they publish while it runs."""
+        for planned in self.plan.filters:
+            if planned.is_alive and planned.feed is Feed.PUBLISHED:
+                if (publication := published(planned.published)) is None:
+                    self.schedule.give_up(
+                        [planned], "the publisher no longer exists; keep the object that headgate.publish returned"
+                    )
+                else:
+                    self._following.append(self.schedule.follow(planned, publication))
+
+    def stop_following(self) -> None:
+        """Take in no more of what people publish."""
+        for unsubscribe in self._following:
+            unsubscribe()
+        self._following.clear()
 
     def build_bytes(self, build: int) -> int:
         """Return the bytes of the files that a build side scans."""

@@ -8,11 +8,12 @@ from typing import Protocol
 from headgate.config import Settings
 from headgate.domain import Domain
 from headgate.plan import Clustering, Node
+from headgate.plan.kinds import Can
 from headgate.plan.nodes import Scan
 from headgate.plan.statics import static_domains
 from headgate.prune import PruneLevels, ScanVerdict, clustering_depth, prune_scan
 from headgate.prune.scan import bounds_of
-from headgate.tables import LayoutCache, Listing, ParquetLayout, read_local_tails
+from headgate.tables import LayoutCache, Listing, TableLayout, read_local_tails
 from headgate.tables.footers import local_path
 
 _ALL_FOOTERS = 2048
@@ -47,18 +48,21 @@ class Scans:
         self.nodes = {node.id: node for node in root.walk() if isinstance(node, Scan)}
         self._levels = PruneLevels(settings.prune_partitions, settings.prune_files, settings.prune_row_groups)
         self._statics = static_domains(root)
-        self._layouts: dict[int, ParquetLayout] = {}
+        self._layouts: dict[int, TableLayout] = {}
         self._clustering: dict[tuple[int, int], Clustering] = {}
 
-    def layout(self, scan: int) -> ParquetLayout:
+    def layout(self, scan: int) -> TableLayout:
         """Return the files of a scan."""
         if scan not in self._layouts:
             listing = self._source.list_files(scan)
-            self._layouts[scan] = self._cache.get(listing, self._read_tails, case_sensitive=self._case_sensitive)
+            how = self.nodes[scan].format
+            self._layouts[scan] = self._cache.get(
+                listing, self._read_tails, format=how, case_sensitive=self._case_sensitive
+            )
         return self._layouts[scan]
 
     def clustering(self, scan: int, column: int) -> Clustering:
-        """Say how well the row groups of a scan tell the values of a column apart."""
+        """Say how well the row groups of a scan separate the values of a column."""
         key = (scan, column)
         if key not in self._clustering:
             self._clustering[key] = self._judge(scan, column)
@@ -67,7 +71,7 @@ class Scans:
     def prune(self, scan: int, domains: dict[str, Domain]) -> ScanVerdict:
         """Return what is left of a scan under these domains."""
         layout = self.layout(scan)
-        if self.nodes[scan].by_field_id:  # what a footer says of a name is of another column
+        if Can.STATISTICS not in self.nodes[scan].can:
             partitions = {name for name, _ in layout.partition_columns}
             domains = {name: domain for name, domain in domains.items() if name in partitions}
         return prune_scan(domains, layout, self._levels)
@@ -77,7 +81,7 @@ class Scans:
         domains = dict(self._statics.get(scan, {}))
         for name, domain in (found or {}).items():
             domains[name] = domains[name] & domain if name in domains else domain
-        if not domains or self.nodes[scan].source != "parquet":
+        if not domains or Can.PRUNE not in self.nodes[scan].can:
             return self.nodes[scan].bytes
         layout = self.layout(scan)
         partitions = {name for name, _ in layout.partition_columns}
@@ -87,7 +91,7 @@ class Scans:
 
     def rows(self, scan: int) -> int | None:
         """Return about how many rows the files of a scan hold, or None where some do not say."""
-        if self.nodes[scan].source != "parquet":
+        if Can.PRUNE not in self.nodes[scan].can:
             return None
         files = self.layout(scan).files
         sample = _sampled(len(files))
@@ -107,8 +111,7 @@ class Scans:
 
     def can_gate(self, scan: int) -> bool:
         """Whether late filters can be applied to a scan: its files must be known, and its columns found by name."""
-        node = self.nodes[scan]
-        return node.source == "parquet" and not node.by_field_id and bool(self.layout(scan).files)
+        return Can.GATE in self.nodes[scan].can and bool(self.layout(scan).files)
 
     def _judge(self, scan: int, column: int) -> Clustering:
         found = self.nodes[scan].find_column(column)
@@ -116,18 +119,19 @@ class Scans:
         layout = self.layout(scan)
         if found.name in {name for name, _ in layout.partition_columns}:
             count = max(1, len(layout.partitions))
-            return Clustering(count, 1 / count, "" if count > 1 else "there is one partition only")
+            return Clustering(count, 1 / count, "" if count > 1 else "the scan has only one partition")
         if self.nodes[scan].by_field_id:
-            return Clustering(0, 1.0, "columns are found by field id: spark.sql.parquet.fieldId.read.enabled")
+            why = "Headgate finds columns by name, not by field id (spark.sql.parquet.fieldId.read.enabled=true)"
+            return Clustering(0, 1.0, why)
         if not layout.files:
-            return Clustering(0, 1.0, "there are no files")
+            return Clustering(0, 1.0, "the scan has no files")
         sample = _sampled(len(layout.files))
         statistics = layout.statistics(sample, [(found.name, found.type)])
         bounds = bounds_of(statistics, found.name, found.type)
         if not bounds.known.any():
-            return Clustering(len(bounds), 1.0, f"files have no statistics of column {found.name}")
+            return Clustering(len(bounds), 1.0, f"the files have no usable statistics for column {found.name}")
         if len(bounds) < 2:
-            return Clustering(len(bounds), 1.0, "there is one row group only")
+            return Clustering(len(bounds), 1.0, "the scan has only one row group, so there is little to skip")
         return Clustering(len(bounds), clustering_depth(bounds))
 
     def _read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:

@@ -16,10 +16,12 @@ from headgate.collect import BuildRequest, BuildResult
 from headgate.config import Settings
 from headgate.domain import Domain, applied, value_type
 from headgate.domain.widen import widen
-from headgate.filters import ColumnFilter
+from headgate.filters import ColumnFilter, Snapshot
+from headgate.filters.column_filter import column_domain
 from headgate.observe import FilterFacts, ScanFacts
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
-from headgate.plan.nodes import Feed, Op
+from headgate.plan.kinds import Feed, Op
+from headgate.plan.sizes import readable_bytes
 
 WhyNot = Callable[[PlannedFilter], str]
 
@@ -96,10 +98,10 @@ class BuildSchedule:
         for request, result in zip(requests, results, strict=True):
             fed = [f for f in self._plan.filters if f.is_alive and f.build == request.node and self._is_open(f)]
             if result.error:
-                self.give_up(fed, f"build side failed: {result.error.splitlines()[0][:200]}")
+                self.give_up(fed, f"the build side failed: {result.error.splitlines()[0][:200]}")
             elif not result.has_rows and any(planned.build_once_only for planned in fed):
-                rows = f"its {result.rows:,} rows are too many to keep"
-                self.give_up(fed, f"build side may differ when run twice, and {rows}")
+                rows = f"{result.rows:,} are too many to keep"
+                self.give_up(fed, f"the rows of the build side may differ next time, and {rows}")
             else:
                 with self._lock:
                     self._builds[request.node] = result
@@ -110,6 +112,25 @@ class BuildSchedule:
     def take_tap(self, planned: PlannedFilter, found: Domain) -> None:
         """Publish what a tap has collected."""
         self._publish(planned, found, 0)
+
+    def follow(self, planned: PlannedFilter, publication: ColumnFilter) -> Callable[[], None]:
+        """Take in what is published by a person, now and later; calling what is returned ends that."""
+        return publication.subscribe(lambda state: self._take_published(planned, state))
+
+    def _take_published(self, planned: PlannedFilter, state: Snapshot) -> None:
+        found = column_domain(state.domain, value_type(planned.compared))
+        with self._lock:
+            if not self._is_open(planned):
+                return
+            others = (known.domain for name, known in self._facts.items() if name != planned.id)
+            used = sum(other.nbytes for other in others if other is not None)
+            domain = within_memory(found, used, self._settings)
+            if not domain.is_all or state.is_complete:
+                self._facts[planned.id] = FilterFacts(planned, domain)
+        if state.is_complete:
+            self._filters[planned.id].complete_with(domain)
+        else:
+            self._filters[planned.id].narrow_to(domain)
 
     def give_up(self, filters: Sequence[PlannedFilter], why: str) -> None:
         """Go on without some filters: they let everything pass."""
@@ -123,12 +144,13 @@ class BuildSchedule:
     def give_up_unrepeatable(self) -> None:
         """Give up the builds that may differ when they run again: from now on the query runs its build sides itself."""
         unsafe = [planned for planned in self.awaited() if planned.build_once_only]
-        self.give_up(unsafe, "build side may differ when run twice, and the query did not wait for its rows")
+        why = "the rows of the build side may differ next time, and the query did not wait for them"
+        self.give_up(unsafe, f"{why}; a longer spark.headgate.maxWait may help")
 
     def _publish(self, planned: PlannedFilter, found: Domain, millis: int) -> None:
         domain = widen(found, value_type(planned.compared))
         if domain is None:
-            self.give_up([planned], f"its values cannot be compared as {planned.compared}")
+            self.give_up([planned], f"the values of the build side cannot be compared as {planned.compared}")
             return
         # all build rows have been seen, so NULL matters to <=> only if one of them has it
         nulls = planned.op == Op.EQUAL_NULL_SAFE and domain.null_allowed
@@ -136,10 +158,10 @@ class BuildSchedule:
         with self._lock:
             if not self._is_open(planned):
                 return
-            held = sum(known.domain.nbytes for known in self._facts.values() if known.domain is not None)
-            fitting = within_memory(probed, held, self._settings)
-            limit = f"spark.headgate.memoryLimit={self._settings.memory_limit}"
-            why = f"there was no room for its values: {limit} bytes for all filters together"
+            used = sum(known.domain.nbytes for known in self._facts.values() if known.domain is not None)
+            fitting = within_memory(probed, used, self._settings)
+            limit = f"spark.headgate.memoryLimit={readable_bytes(self._settings.memory_limit)}"
+            why = f"the values do not fit: all filters of a query share {limit}; raise it to use them"
             widened = "" if fitting is probed else why
             self._facts[planned.id] = FilterFacts(planned, fitting, millis, widened=widened)
         self._filters[planned.id].complete_with(fitting)
@@ -186,9 +208,9 @@ class BuildSchedule:
             return dict(self._facts), dict(self._narrowed)
 
 
-def within_memory(domain: Domain, held: int, settings: Settings) -> Domain:
-    """Return the narrowest of a domain, its range and ALL that fits beside the bytes that a query holds already."""
-    room = settings.memory_limit - held
+def within_memory(domain: Domain, used: int, settings: Settings) -> Domain:
+    """Return the narrowest of a domain, its range and ALL that fits into what is left of the memory limit."""
+    room = settings.memory_limit - used
     if domain.nbytes <= room:
         return domain
     ranged = domain.simplify(1)

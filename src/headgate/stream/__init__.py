@@ -1,6 +1,6 @@
 """Streams: rows that come too late to matter stop at the scan.
 
-In an enabled session this happens by itself in each micro-batch, and `streaming_report` tells what it did.
+In an enabled session this happens by itself in each micro-batch, and `streaming_report` says what it did.
 `WatermarkFilter` is the same idea for people who read Arrow batches themselves.
 """
 

@@ -70,7 +70,7 @@ class BatchReport:
 class StreamingReport:
     """The last micro-batches of one query, oldest first.
 
-    ``failures`` counts the batches, also those no longer told of, that Headgate left unfiltered because it failed.
+    ``failures`` counts the batches, also those no longer listed, that Headgate left unfiltered because it failed.
     """
 
     query_id: str
@@ -84,18 +84,18 @@ class StreamingReport:
 
     @property
     def late_rows(self) -> int:
-        """Late rows that were not handed to the query, in all batches told of."""
+        """Late rows that were not handed to the query, in all batches listed."""
         return sum(source.late_rows for batch in self.batches for source in batch.sources)
 
     @property
     def files_skipped(self) -> int:
-        """Files that were not opened, in all batches told of."""
+        """Files that were not opened, in all batches listed."""
         return sum(source.files_skipped for batch in self.batches for source in batch.sources)
 
     def __rich__(self) -> Table:
         table = Table(*_HEADS, title=f"Streaming query {self.query_id}", title_justify="left", expand=False)
         if self.failures:
-            table.caption = f"left unfiltered after a failure: {self.failures} (the last: {self.last_failure})"
+            table.caption = f"batches unfiltered after a failure: {self.failures} (the last: {self.last_failure})"
             table.caption_justify = "left"
         for row in self._rows():
             table.add_row(*row)
@@ -118,7 +118,12 @@ class StreamingReport:
                 yield _row(batch, source)
             if batch.failure:
                 empty = [""] * (len(_HEADS) - 3)
-                yield (str(batch.batch_id), str(batch.generation), *empty, f"failed, unfiltered: {batch.failure}")
+                yield (
+                    str(batch.batch_id),
+                    str(batch.generation),
+                    *empty,
+                    f"unfiltered after a failure: {batch.failure}",
+                )
 
 
 _HEADS = (
@@ -184,7 +189,7 @@ def _row(batch: BatchReport, source: SourceReport) -> tuple[str, ...]:
 
 
 def _iso(micros: int) -> str:
-    """Return a moment as Spark's progress writes it; one that no calendar here reaches is told in microseconds."""
+    """Return a moment as Spark's progress writes it; one beyond Python's calendar is written in microseconds."""
     try:
         moment = _START + dt.timedelta(microseconds=micros)
     except OverflowError:

@@ -51,11 +51,11 @@ class WatermarkFilter:
 
     def __init__(self, column: str, type: pa.DataType, *, slack_ms: int = 0) -> None:
         if not (pa.types.is_timestamp(type) or pa.types.is_int64(type)):
-            raise InvalidFilter(
-                f"column {column!r} of type {type} holds no event time; it must be a timestamp or int64"
-            )
+            raise InvalidFilter(f"column {column!r} of type {type} cannot be an event time; use a timestamp or int64")
         if slack_ms < 0:
-            raise InvalidFilter(f"slack_ms={slack_ms} is below 0; a slack keeps rows that are up to so much later")
+            raise InvalidFilter(
+                f"slack_ms={slack_ms} is negative; it is the number of milliseconds that a row may be late"
+            )
         self._column, self._type, self._slack = column, type, slack_ms
         self._handle = DynamicFilter(f"watermark({column})", [column], blocking=False)
         self._lock = Lock()
@@ -136,11 +136,13 @@ class WatermarkFilter:
             column = batch.column(self._column)
         except KeyError:
             known = ", ".join(batch.schema.names) or "no columns"
-            raise InvalidFilter(f"no column {self._column!r} to read event times from; the batch has {known}") from None
+            raise InvalidFilter(
+                f"there is no column {self._column!r} to read event times from; the batch has {known}"
+            ) from None
         if column.type != self._type:
             known = ", ".join(f"{field.name} {field.type}" for field in batch.schema)
             raise InvalidFilter(
-                f"column {self._column!r} is {column.type}, and this filter reads {self._type}; the batch has {known}"
+                f"column {self._column!r} is {column.type}, but this filter reads {self._type}; the batch has {known}"
             )
         return column
 

@@ -1,4 +1,4 @@
-"""Read Parquet footers in parallel and keep them, by path, size, modification time and stamp, within a bound.
+"""Read Parquet footers in parallel and cache them by path, size, modification time and stamp.
 
 A footer is parsed from the last bytes of its file. Where those bytes come from is the caller's choice: local files are
 read here, files in other stores through Spark's file systems. A footer that cannot be read is None: its file is kept.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,15 +19,11 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.tables.layout import DataFile
+from headgate.tables.layout import DataFile, ReadTails
 
 TAIL_BYTES = 64 * 1024
 _THREADS = 8
 _MAGIC_BYTES = 8
-
-ReadTails = Callable[[Sequence[tuple[str, int, int]]], list[bytes | None]]
-"""Reads the last ``count`` bytes of files given as (path, size, count)."""
-
 
 _Key = tuple[str, int, int, str]
 
@@ -38,58 +34,58 @@ def _key(file: DataFile) -> _Key:
 
 @dataclass(slots=True)
 class Footer:
-    """The parsed footer of one file, with the columns whose statistics were asked for."""
+    """The parsed footer of one file, with the column statistics read from it so far."""
 
     metadata: pq.FileMetaData
     columns: dict[tuple[str, str, bool], Any] = field(default_factory=dict)
 
 
 class FooterCache:
-    """Footers by (path, size, modified, stamp); the least recently used go when the bound is passed. Thread-safe."""
+    """Footers by (path, size, modified, stamp), within ``max_bytes``; the least recently used go first. Thread-safe."""
 
     def __init__(self, max_bytes: int = 128 * 1024 * 1024) -> None:
         self._max_bytes, self._bytes = max_bytes, 0
-        self._held: OrderedDict[_Key, Footer | None] = OrderedDict()
+        self._footers: OrderedDict[_Key, Footer | None] = OrderedDict()
         self._lock = Lock()
         self.hits = self.misses = 0
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._footers)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the footers held, as they are in their files."""
+        """Bytes of the cached footers, as serialized in their files."""
         return self._bytes
 
     def get(self, files: Sequence[DataFile], read_tails: ReadTails) -> list[Footer | None]:
-        """Return the footers of the files, reading those that are not held."""
+        """Return the footers of the files, reading those that are not cached."""
         keys = [_key(file) for file in files]
         with self._lock:
-            missing = [file for file, key in zip(files, keys, strict=True) if key not in self._held]
+            missing = [file for file, key in zip(files, keys, strict=True) if key not in self._footers]
             self.hits += len(files) - len(missing)
             self.misses += len(missing)
-            found = {key: self._held[key] for key in keys if key in self._held}
+            found = {key: self._footers[key] for key in keys if key in self._footers}
             for key in found:
-                self._held.move_to_end(key)
+                self._footers.move_to_end(key)
         for file, footer in zip(missing, read_footers(missing, read_tails), strict=True):
             key = _key(file)
             found[key] = footer
-            self._keep(key, footer)
+            self._add(key, footer)
         return [found[key] for key in keys]
 
-    def _keep(self, key: _Key, footer: Footer | None) -> None:
+    def _add(self, key: _Key, footer: Footer | None) -> None:
         with self._lock:
-            if key in self._held:
+            if key in self._footers:
                 return
-            self._held[key] = footer
+            self._footers[key] = footer
             self._bytes += _size(footer)
-            while self._bytes > self._max_bytes and len(self._held) > 1:
-                _, dropped = self._held.popitem(last=False)
+            while self._bytes > self._max_bytes and len(self._footers) > 1:
+                _, dropped = self._footers.popitem(last=False)
                 self._bytes -= _size(dropped)
 
 
 def read_footers(files: Sequence[DataFile], read_tails: ReadTails) -> list[Footer | None]:
-    """Read and parse footers; a second read fetches those that are longer than the first guess."""
+    """Read and parse footers; a second read fetches footers longer than the first guess."""
     tails = read_tails([(file.path, file.size, min(file.size, TAIL_BYTES)) for file in files])
     longer = [i for i, tail in enumerate(tails) if tail is not None and _footer_bytes(tail) > len(tail)]
     if longer:
@@ -116,7 +112,7 @@ def local_path(path: str) -> str | None:
 
 
 def is_as_listed(file: DataFile) -> bool:
-    """Whether a local file is still the one that was listed; other stores are taken at their word."""
+    """Whether a local file is still the one that was listed; other stores are trusted."""
     name = local_path(file.path)
     if name is None:
         return True
@@ -145,7 +141,7 @@ def _local_tail(item: tuple[str, int, int]) -> bytes | None:
 
 
 def _footer_bytes(tail: bytes) -> int:
-    """Return how many bytes the footer takes with its length and magic; 0 for what is not Parquet."""
+    """Return the bytes of the footer with its length and magic; 0 if the file is not Parquet."""
     if len(tail) < _MAGIC_BYTES or tail[-4:] != b"PAR1":
         return 0
     return int.from_bytes(tail[-8:-4], "little") + _MAGIC_BYTES + 4

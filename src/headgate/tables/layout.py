@@ -1,4 +1,4 @@
-"""How a table lies in storage, whatever its format: the protocol that pruning works on. No pruning logic in here."""
+"""Describe how a table lies in storage, whatever its format: the protocol that pruning works on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 class DataFile:
     """One file of a table; ``partition`` is the number of the partition it belongs to.
 
-    ``stamp`` tells it from another file of the same path, size and time, where the store offers something of the kind.
+    ``stamp`` distinguishes it from another file of the same path, size and time, where the store has such a thing.
     """
 
     path: str
@@ -23,7 +23,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class ListedFiles:
-    """The files of a table at one moment: ``partitions`` holds the values of ``partition_columns`` for each."""
+    """The files of a table at one moment; ``partitions`` has the values of ``partition_columns`` for each partition."""
 
     files: Sequence[DataFile]
     partition_columns: Sequence[tuple[str, str]]
@@ -46,9 +46,9 @@ class Listing:
 class FileStatistics:
     """The row groups of some files, one entry each: where they lie, and what is known of some columns.
 
-    ``columns`` maps a column to ``(mins, maxs, null_counts)``, with None for what is not known.
-    A file whose statistics cannot be read has one entry that spans it whole and of which nothing is known.
-    ``prepared`` is where pruning keeps what it made of a column, so that it is made once.
+    ``columns`` maps a column to ``(mins, maxs, null_counts)``, with None for what is unknown.
+    A file whose statistics cannot be read has one entry that spans the whole file, with everything unknown.
+    ``prepared`` caches what pruning derives from a column.
     """
 
     files: list[int]
@@ -57,6 +57,10 @@ class FileStatistics:
     rows: list[int | None]
     columns: dict[str, tuple[list[Any], list[Any], list[int | None]]]
     prepared: dict[str, Any] = field(default_factory=dict)
+
+
+ReadTails = Callable[[Sequence[tuple[str, int, int]]], list[bytes | None]]
+"""Reads the last ``count`` bytes of files given as (path, size, count)."""
 
 
 class TableLayout(Protocol):

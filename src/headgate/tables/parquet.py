@@ -1,22 +1,20 @@
 """Parquet files in Hive layout as a `TableLayout`: partition values from paths, row-group statistics from footers.
 
-What a footer says is used only where it surely means what Spark will read: a column found by name, of a type that has
-a domain. Dates and timestamps before 1900 are not trusted, since old writers used another calendar.
+A footer is trusted only where it is sure to mean what Spark will read: a column found by name, of a type that has a
+domain. Dates and timestamps before 1900 are not trusted, since old writers used another calendar.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import decimal
-from collections import OrderedDict
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from threading import Lock
 from typing import Any
 
-from headgate.tables.footers import Footer, FooterCache, ReadTails, is_as_listed, read_local_tails
-from headgate.tables.layout import DataFile, FileStatistics, Listing
+from headgate.tables.footers import Footer, FooterCache, is_as_listed, read_local_tails
+from headgate.tables.layout import DataFile, FileStatistics, Listing, ReadTails
 
 # OldCalendar.java says the same, and why.
 _OLDEST: dict[str, dt.date] = {
@@ -39,9 +37,9 @@ class ParquetLayout:
     _known: dict[tuple[tuple[str, str], ...], FileStatistics] = field(default_factory=dict)
 
     def statistics(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
-        """Return the row groups of these files with the statistics of these columns; those of all files are kept.
+        """Return the row groups of these files with the statistics of these columns; those of all files are cached.
 
-        A file that is no longer what the listing says is one container of which nothing is known.
+        A file that has changed since it was listed is one container of which nothing is known.
         """
         changed = {i for i in files if not is_as_listed(self.files[i])}
         if changed or len(files) != len(self.files):
@@ -50,6 +48,10 @@ class ParquetLayout:
         if key not in self._known:
             self._known[key] = self._read(files, columns, changed)
         return self._known[key]
+
+    def reading(self, read_tails: ReadTails) -> ParquetLayout:
+        """Return the same layout with its caches, reading new footers in another way."""
+        return replace(self, read_tails=read_tails)
 
     def _read(
         self, files: Sequence[int], columns: Sequence[tuple[str, str]], changed: Container[int]
@@ -66,42 +68,18 @@ class ParquetLayout:
             found.starts.extend(starts)
             found.ends.extend(ends)
             found.rows.extend(footer.metadata.row_group(i).num_rows for i in range(len(starts)))
-            for name, kind in columns:
-                mins, maxs, nulls = self._column(footer, name, kind)
-                held = found.columns[name]
-                held[0].extend(mins)
-                held[1].extend(maxs)
-                held[2].extend(nulls)
+            for name, type_name in columns:
+                mins, maxs, nulls = self._column(footer, name, type_name)
+                for known, more in zip(found.columns[name], (mins, maxs, nulls), strict=True):
+                    known.extend(more)
         return found
 
-    def _column(self, footer: Footer, name: str, kind: str) -> tuple[list[Any], list[Any], list[int | None]]:
-        key = (name, kind, self.case_sensitive)
+    def _column(self, footer: Footer, name: str, type_name: str) -> tuple[list[Any], list[Any], list[int | None]]:
+        key = (name, type_name, self.case_sensitive)
         if key not in footer.columns:
-            footer.columns[key] = _column_statistics(footer, name, kind, self.case_sensitive)
+            footer.columns[key] = _column_statistics(footer, name, type_name, self.case_sensitive)
         result: tuple[list[Any], list[Any], list[int | None]] = footer.columns[key]
         return result
-
-
-class LayoutCache:
-    """The layouts of the tables read last, with their footers. Thread-safe.
-
-    A layout is found by its listing, which names each file with its size and time: a changed file is another listing.
-    """
-
-    def __init__(self, most: int = 64) -> None:
-        self.footers = FooterCache()
-        self._most, self._held, self._lock = most, OrderedDict[tuple[bytes, bool], ParquetLayout](), Lock()
-
-    def get(self, listing: Listing, read_tails: ReadTails = read_local_tails, *, case_sensitive: bool) -> ParquetLayout:
-        """Return the layout of a listing."""
-        key = (listing.text, case_sensitive)
-        with self._lock:
-            if key not in self._held:
-                self._held[key] = layout_from_listing(listing, self.footers, case_sensitive=case_sensitive)
-            self._held.move_to_end(key)
-            while len(self._held) > self._most:
-                self._held.popitem(last=False)
-            return replace(self._held[key], read_tails=read_tails)
 
 
 def layout_from_listing(
@@ -135,7 +113,7 @@ def _row_group_starts(footer: Footer, file: DataFile) -> list[int] | None:
 
 
 def _column_statistics(
-    footer: Footer, name: str, kind: str, case_sensitive: bool
+    footer: Footer, name: str, type_name: str, case_sensitive: bool
 ) -> tuple[list[Any], list[Any], list[int | None]]:
     metadata = footer.metadata
     unknown: list[Any] = [None] * metadata.num_row_groups
@@ -147,7 +125,7 @@ def _column_statistics(
         statistics = metadata.row_group(i).column(index).statistics
         low = high = None
         if statistics is not None and statistics.has_min_max:
-            low, high = _bounds(statistics, kind)
+            low, high = _bounds(statistics, type_name)
         mins.append(low)
         maxs.append(high)
         nulls.append(statistics.null_count if statistics is not None and statistics.has_null_count else None)
@@ -155,8 +133,8 @@ def _column_statistics(
 
 
 def _find_column(metadata: Any, name: str, case_sensitive: bool) -> int | None:
-    """Find a top-level column as Spark does: by its exact name, else by the only one that differs in case."""
-    if "." in name:  # could as well be a field of a struct
+    """Find a top-level column as Spark does: by its exact name, or by the only one that matches without case."""
+    if "." in name:  # could also be a field of a struct
         return None
     schema = metadata.schema
     paths = [schema.column(i).path for i in range(len(schema))]
@@ -167,24 +145,24 @@ def _find_column(metadata: Any, name: str, case_sensitive: bool) -> int | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _bounds(statistics: Any, kind: str) -> tuple[Any, Any]:
-    """Return min and max as values of the column's Spark type, or nothing where they may mean something else."""
+def _bounds(statistics: Any, type_name: str) -> tuple[Any, Any]:
+    """Return min and max as values of the column's Spark type, or None where they may mean something else."""
     low: Any
     high: Any
     try:
         low, high = statistics.min, statistics.max
     except (ValueError, OverflowError, NotImplementedError, UnicodeDecodeError):
         return None, None
-    expected = _PYTHON_TYPES.get(kind.split("(")[0])
+    expected = _PYTHON_TYPES.get(type_name.split("(")[0])
     if expected is None or type(low) is not expected or type(high) is not expected:
         return None, None
-    if kind in _OLDEST and not _recent(low, _OLDEST[kind]):
+    if type_name in _OLDEST and not _recent(low, _OLDEST[type_name]):
         return None, None
     return low, high
 
 
 def _recent(low: Any, oldest: dt.date) -> bool:
-    """A bound with a zone where none is expected, or the other way round, is not comparable and not trusted."""
+    """Whether a bound is recent enough to trust; with an unexpected or missing zone it cannot be compared."""
     try:
         return bool(low >= oldest)
     except TypeError:

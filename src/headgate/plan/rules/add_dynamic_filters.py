@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from headgate.plan.casts import lossy_cast
 from headgate.plan.context import RuleContext
-from headgate.plan.nodes import Conjunct, Expression, Join, Node, Op, PlannedFilter, QueryPlan
+from headgate.plan.kinds import Op
+from headgate.plan.nodes import Conjunct, Expression, Join, Node, PlannedFilter, QueryPlan
 
 FILTERS_LEFT = frozenset({"INNER", "CROSS", "LEFT SEMI", "RIGHT OUTER"})
 FILTERS_RIGHT = frozenset({"INNER", "CROSS", "LEFT SEMI", "LEFT OUTER", "LEFT ANTI"})
@@ -86,18 +87,18 @@ def _planned(
             probe_expression=probe_expression,
             compared=steps[-1] if steps else column.type,
             clause=conjunct.sql,
-            reason=lossy_cast(column.type, steps, "build column"),
+            reason=lossy_cast(column.type, steps, "the build column"),
         )
     ]
 
 
 def _why_none(join: Join) -> str:
     if join.type not in FILTERS_LEFT | FILTERS_RIGHT:
-        return f"{join.type.lower()} join: unmatched rows of both sides must stay"
+        return f"{join.type.lower()} join: it keeps unmatched rows, so neither side can be filtered"
     if not join.conjuncts:
-        return "no join condition"
+        return "the join has no condition"
     for conjunct in join.conjuncts:
         if (sides := _sides(join, conjunct)) is not None:
             computed = next((side.unwrapped()[0].sql for side in sides[:2] if side.unwrapped()[0].sql), conjunct.sql)
-            return f"build column is computed: {computed}"
-    return f"no comparison between the two sides: {join.conjuncts[0].sql}"
+            return f"the join column is computed: {computed}; join on a plain column to get a filter"
+    return f"the join condition is not a plain comparison between its two sides: {join.conjuncts[0].sql}"

@@ -1,12 +1,12 @@
 """Keep the filters that pay: a cheap build side that may be selective, and a scan that can be narrowed by the column.
 
     df_0: fact.k = {dim where x > 0}     kept
-    df_1: dim.id = {fact}                dropped: scan is small: 1,048,576 bytes
+    df_1: dim.id = {fact}                dropped: the scan is too small to pay for a filter: 1.0 MB
 
-A filter pays if it spares the scan more than its build costs. Before anything has run that is judged by sizes (bytes of
-the build side's scans against bytes of the probe scan) and by how well files and row groups tell the column's values
-apart. A filter whose scan is small is kept all the same when that scan is part of the build side of a filter that pays:
-that is how nation -> supplier -> lineitem cascades.
+A filter pays if it saves the scan more than its build costs. Before anything has run, sizes decide (the bytes
+that the build side scans, against those of the probe scan) and by how well files and row groups separate the values of
+the column. A filter whose scan is small is kept all the same when that scan is part of the build side of a filter that
+pays: that is how nation -> supplier -> lineitem cascades.
 Where a column's values lie in all files, a filter may still pay by rows: those that are dropped at the scan need not be
 shuffled for the join. A build side that is too dear to run twice may be tapped instead, where the scan is worth it.
 """
@@ -16,27 +16,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from headgate.plan.context import RuleContext, Strategy
-from headgate.plan.nodes import (
-    EQUALITIES,
-    Aggregate,
-    Consumer,
-    Feed,
-    Filter,
-    Join,
-    Limit,
-    Node,
-    Op,
-    PlannedFilter,
-    QueryPlan,
-    Scan,
-    Window,
-)
+from headgate.plan.kinds import EQUALITIES, Feed, Op
+from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, PlannedFilter, QueryPlan, Scan, Window
 from headgate.plan.shrink import shrunk
+from headgate.plan.sizes import readable_bytes
 from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 
-_KEEPS_KEYS = (Op.IS_NOT_NULL, Op.DYNAMIC_PRUNING)
+_KEEPS_KEYS = (Op.IS_NOT_NULL, Op.DYNAMIC_PRUNING, Op.PUBLISHED)
 _LARGER, _FAR_LARGER = 0.9, 0.05
 _LARGE = 8  # times the smallest scan that is worth a filter
+_ANYWAY = "spark.headgate.strategy=always filters it anyway"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +39,8 @@ class _Objection:
 def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
     """Drop filters that would not pay; of two directions over one clause keep the cheaper."""
     nodes = plan.nodes()
+    published = tuple(_tests_rows(f, nodes) for f in plan.filters if f.feed is Feed.PUBLISHED)
+    plan = replace(plan, filters=tuple(f for f in plan.filters if f.feed is not Feed.PUBLISHED))
     whole = {planned.id: planned for planned in plan.filters}
     alive = [planned for planned in plan.filters if planned.is_alive]
     filters = whole | {
@@ -63,7 +54,16 @@ def choose_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
             large = not _is_small(nodes[whole[name].build], context)
             if large and may_tap(whole[name], nodes, context.broadcast_bytes):
                 filters[name] = _tapped(whole[name])
-    return replace(plan, filters=tuple(filters.values()))
+    return replace(plan, filters=(*filters.values(), *published))
+
+
+def _tests_rows(planned: PlannedFilter, nodes: dict[int, Node]) -> PlannedFilter:
+    """Who publishes values wants them used: rows are tested as well, wherever that can be done late."""
+    consumers = []
+    for to in planned.consumers:
+        column = nodes[to.scan].find_column(to.column)
+        consumers.append(replace(to, by_rows=column is not None and column.type in WHOLE_NUMBERS))
+    return replace(planned, consumers=tuple(consumers))
 
 
 def _shrunk(
@@ -197,7 +197,7 @@ def _judged(
     planned: PlannedFilter, selective: set[int], nodes: dict[int, Node], context: RuleContext
 ) -> _Objection | None:
     if planned.build not in selective:
-        return _Objection("build side has no predicate, so it keeps every key")
+        return _Objection("the build side has no predicate, so it keeps every key")
     objections = [_objection(consumer, planned, nodes, context) for consumer in planned.consumers]
     return None if None in objections else objections[0]
 
@@ -208,20 +208,20 @@ def _objection(
     scan, build_bytes = nodes[consumer.scan], nodes[planned.build].scanned_bytes()
     assert isinstance(scan, Scan)
     if _is_small(nodes[planned.build], context) and _is_pruned_by_spark(consumer, nodes):
-        return _Objection("Spark prunes these partitions itself, by the broadcast of the build side")
+        return _Objection("Spark already prunes these partitions with the broadcast of the build side")
     if consumer.by_rows:
         return None
     if scan.bytes < context.min_scan_bytes:
-        return _Objection(f"scan is small: {scan.bytes:,} bytes")
+        return _Objection(f"the scan is too small to pay for a filter: {readable_bytes(scan.bytes)}; {_ANYWAY}")
     if build_bytes > context.max_build_share * scan.bytes:
-        costly = f"build side is not cheap: it reads {build_bytes:,} bytes to narrow a scan of {scan.bytes:,}"
-        return _Objection(costly, may_tap=True)
+        sizes = f"it reads {readable_bytes(build_bytes)} to narrow a scan of {readable_bytes(scan.bytes)}"
+        return _Objection(f"the build side costs too much: {sizes}; {_ANYWAY}", may_tap=True)
     clustering = context.clustering(consumer.scan, consumer.column)
     if clustering.why_not:
         return _Objection(clustering.why_not)
     if not clustering.is_useful:
         mixed = f"{clustering.depth:.0%} of {clustering.containers} row groups overlap in this column"
-        return _Objection(f"would remove nothing: {mixed}", may_tap=True)
+        return _Objection(f"a filter would skip nothing: {mixed}; sort or cluster the table by it", may_tap=True)
     return None
 
 
@@ -250,7 +250,7 @@ def _keep_one_direction(filters: dict[str, PlannedFilter], nodes: dict[int, Node
         by_join[planned.join] = winner
         for f in list(filters.values()):
             if f.is_alive and f.join == loser.join and f.probe == loser.probe:
-                filters[f.id] = replace(f, reason=f"the other direction is cheaper: {winner.id}")
+                filters[f.id] = replace(f, reason=f"the other direction of the join is cheaper: {winner.id}")
 
 
 def _rank(planned: PlannedFilter, nodes: dict[int, Node]) -> tuple[int, int]:
@@ -264,7 +264,9 @@ def _may_select(build: Node) -> bool:
             case Filter(conjuncts=conjuncts):
                 if any(conjunct.op not in _KEEPS_KEYS for conjunct in conjuncts):
                     return True
-            case Limit() | Scan(source="local" | "range"):
+            case Limit():
+                return True
+            case Scan() if node.is_part_of_the_query:
                 return True
             case Join(type="LEFT SEMI" | "LEFT ANTI"):
                 return True

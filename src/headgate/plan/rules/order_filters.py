@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headgate.plan.context import RuleContext
-from headgate.plan.nodes import Feed, Node, PlannedFilter, QueryPlan
+from headgate.plan.kinds import Feed
+from headgate.plan.nodes import Node, PlannedFilter, QueryPlan
 
 
 def order_filters(plan: QueryPlan, context: RuleContext) -> QueryPlan:
@@ -55,12 +56,14 @@ def _needed(build: int, filters: dict[str, PlannedFilter], nodes: dict[int, Node
     return {
         planned.build
         for planned in filters.values()
-        if planned.is_alive and planned.build != build and any(consumer.scan in scans for consumer in planned.consumers)
+        if planned.is_awaited
+        and planned.build != build
+        and any(consumer.scan in scans for consumer in planned.consumers)
     }
 
 
 def _open_circle(filters: dict[str, PlannedFilter], build: int, *, non_blocking: bool) -> None:
-    why = "waits in a circle with other filters, and its build side is the costliest"
+    why = "the costliest of several filters that wait for each other; spark.headgate.nonBlocking=true applies it late"
     for planned in list(filters.values()):
         if planned.is_awaited and planned.build == build:
             changed = replace(planned, feed=Feed.BACKGROUND) if non_blocking else replace(planned, reason=why)

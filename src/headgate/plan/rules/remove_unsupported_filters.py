@@ -1,6 +1,6 @@
 """Drop filters that could not be collected or applied soundly: wrong types, unstable builds, no files.
 
-    df_0: fact.k = {JDBC.id}             dropped: build side reads JDBC: not stable
+    df_0: fact.k = {JDBC.id}             dropped: the build side reads JDBC, whose rows may differ next time
     df_1: fact.k = {dim limit 5}         kept, once only
 
 The build side runs at planning, so it must give the same rows when read again: file relations, local data, ranges,
@@ -14,26 +14,16 @@ from dataclasses import replace
 
 from headgate.domain import loses_nothing, value_type
 from headgate.errors import InvalidFilter
+from headgate.plan.casts import loss
 from headgate.plan.context import RuleContext
-from headgate.plan.nodes import (
-    EQUALITIES,
-    Aggregate,
-    Consumer,
-    Limit,
-    Node,
-    Other,
-    PlannedFilter,
-    QueryPlan,
-    Scan,
-    Window,
-)
+from headgate.plan.kinds import EQUALITIES, Can, Feed, Source
+from headgate.plan.nodes import Aggregate, Consumer, Limit, Node, Other, PlannedFilter, QueryPlan, Scan, Window
 
-STABLE_SOURCES = frozenset({"parquet", "files", "narrowed", "local", "range", "cached", "checkpoint"})
 _NAMES = {
-    "jdbc": "JDBC",
-    "rdd": "an RDD",
-    "cache": "cached data that is not loaded yet or may differ when computed again",
+    Source.JDBC: "JDBC",
+    Source.RDD: "an RDD",
 }
+_DIFFERS = "whose rows may differ next time"
 _STABLE_NODES = frozenset({"Generate", "Expand", "SubqueryAlias", "ResolvedHint"})
 
 
@@ -48,9 +38,13 @@ def _checked(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContex
         return planned
     build = nodes[planned.build]
     reason = (
-        _build_reason(build)
-        or _type_reason(build, planned.build_column, planned.compared)
-        or _op_reason(planned, context)
+        ""
+        if planned.feed is Feed.PUBLISHED
+        else (
+            _build_reason(build)
+            or _type_reason(build, planned.build_column, planned.compared)
+            or _op_reason(planned, context)
+        )
     )
     if reason:
         return replace(planned, reason=reason)
@@ -58,22 +52,29 @@ def _checked(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContex
     usable = tuple(consumer for consumer, why in reasons.items() if not why)
     if not usable:
         return replace(planned, reason=next(iter(reasons.values())))
-    return replace(planned, consumers=usable, build_once_only=_runs_differently_twice(build))
+    once_only = planned.feed is not Feed.PUBLISHED and _runs_differently_twice(build)
+    return replace(planned, consumers=usable, build_once_only=once_only)
 
 
 def _build_reason(build: Node) -> str:
     for node in build.walk():
         if node.streaming:
-            return "build side reads a stream: not stable"
+            return f"the build side reads a stream, {_DIFFERS}"
         if not node.deterministic:
-            return "build side is not deterministic"
+            return "the build side is not deterministic: its rows may differ next time"
         if node.has_unstable_subquery:
-            return "build side has a subquery whose rows may change: not stable"
-        if isinstance(node, Scan) and node.source not in STABLE_SOURCES:
-            return f"build side reads {_NAMES.get(node.source, node.table)}: not stable"
+            return f"the build side has a subquery, {_DIFFERS}"
+        if isinstance(node, Scan) and Can.REREAD not in node.can:
+            return _unstable(node)
         if isinstance(node, Other) and node.name not in _STABLE_NODES:
-            return f"build side contains {node.name}"
+            return f"the build side contains {node.name}, which Headgate does not run ahead of the query"
     return ""
+
+
+def _unstable(scan: Scan) -> str:
+    if scan.source is Source.CACHE:
+        return "the build side reads cached data that is not loaded, or may differ when computed again; load it first"
+    return f"the build side reads {_NAMES.get(scan.source, scan.table)}, {_DIFFERS}; save it as Parquet to get a filter"
 
 
 def _type_reason(node: Node, column: int, compared: str) -> str:
@@ -83,22 +84,22 @@ def _type_reason(node: Node, column: int, compared: str) -> str:
     try:
         fits = loses_nothing(value_type(stored), value_type(compared))
     except InvalidFilter:
-        return f"no domain over type {stored}"
-    return "" if fits else f"column is cast with loss: {stored} to {compared}"
+        return f"Headgate cannot filter by columns of type {stored}"
+    return "" if fits else loss(stored, compared)
 
 
 def _op_reason(planned: PlannedFilter, context: RuleContext) -> str:
     if planned.op not in EQUALITIES and not context.range_filters:
-        return "range filters are off: spark.headgate.rangeFilters=false"
+        return "range filters are turned off: spark.headgate.rangeFilters=false"
     return ""
 
 
 def _consumer_reason(consumer: Consumer, scan: Node) -> str:
     assert isinstance(scan, Scan)
-    if scan.source == "narrowed":
-        return "already filtered"
-    if scan.source != "parquet":
-        return f"scan of {scan.format or scan.table} has no file statistics that Headgate reads"
+    if Can.PRUNE not in scan.can and scan.source is Source.NARROWED:
+        return "Headgate has already narrowed this scan"
+    if Can.PRUNE not in scan.can:
+        return f"the scan of {scan.format or scan.table} has no file statistics that Headgate can use"
     return _type_reason(scan, consumer.column, consumer.compared)
 
 

@@ -38,6 +38,7 @@ _PASS_LEFT = frozenset({"INNER", "CROSS", "LEFT SEMI", "LEFT OUTER", "LEFT ANTI"
 _PASS_RIGHT = frozenset({"INNER", "CROSS", "RIGHT OUTER"})
 _EQUALS_BOTH = frozenset({"INNER", "LEFT SEMI"})
 _TRANSPARENT = frozenset({"Generate", "SubqueryAlias", "ResolvedHint"})
+_RANDOM = "the scan is below something non-deterministic, such as rand(), which needs every row"
 
 
 class _Stopped(Exception):
@@ -71,7 +72,7 @@ def _trace(node: Node, column: int, compared: str, shuffles: int, reasons: list[
             case Scan():
                 return _at_scan(node, column, compared, shuffles)
             case Limit():
-                raise _Stopped("below a LIMIT: which rows it keeps must not change")
+                raise _Stopped("the scan is below a LIMIT: a filter would change which rows the LIMIT keeps")
             case Union():
                 return _through_union(node, column, compared, shuffles, reasons)
             case Join():
@@ -97,13 +98,13 @@ def _at_scan(scan: Scan, column: int, compared: str, shuffles: int) -> list[Cons
 def _through_columns(node: Project | Aggregate, column: int) -> int:
     """Return the column of the child that this output column is, through renames and casts."""
     if not node.deterministic:
-        raise _Stopped("below something non-deterministic")
+        raise _Stopped(_RANDOM)
     expression = next((e for number, e in node.columns if number == column), None)
     if expression is None:
         raise _Stopped("the column does not come from a scan")
     plain = _plain(expression, node.children[0])
     if isinstance(node, Aggregate) and plain not in {key.column for key in node.keys}:
-        raise _Stopped("column is an aggregate, not a grouping key")
+        raise _Stopped("the column is an aggregate, not a grouping key, so the aggregate needs every row")
     return plain
 
 
@@ -112,7 +113,7 @@ def _plain(expression: Expression, below: Node) -> int:
     inner, steps = expression.unwrapped()
     column = None if inner.column is None else below.find_column(inner.column)
     if column is None:
-        raise _Stopped(f"column is computed: {inner.sql or expression.type}")
+        raise _Stopped(f"the column is computed: {inner.sql or expression.type}; filters reach only plain columns")
     if lost := lossy_cast(column.type, steps):
         raise _Stopped(lost)
     return column.id
@@ -120,17 +121,17 @@ def _plain(expression: Expression, below: Node) -> int:
 
 def _check_passes(node: Node, column: int) -> None:
     if not node.deterministic and not isinstance(node, Filter):
-        raise _Stopped("below something non-deterministic")
+        raise _Stopped(_RANDOM)
     match node:
         case Filter():
             if any(not conjunct.deterministic for conjunct in node.conjuncts):
-                raise _Stopped("below something non-deterministic")
+                raise _Stopped(_RANDOM)
         case Window():
             if column not in {key.column for key in node.keys}:
-                raise _Stopped("column is not a partition key of the window")
+                raise _Stopped("the column is not a partition key of the window, so the window needs every row")
         case Other(name=name):
             if name not in _TRANSPARENT or len(node.children) != 1:
-                raise _Stopped(f"below {name}")
+                raise _Stopped(f"the scan is below {name}, and Headgate does not move filters below that")
     if node.children[0].find_column(column) is None:
         raise _Stopped("the column does not come from a scan")
 
@@ -145,8 +146,10 @@ def _through_union(node: Union, column: int, compared: str, shuffles: int, reaso
 
 
 def _through_join(node: Join, column: int, compared: str, shuffles: int, reasons: list[str]) -> list[Consumer]:
+    if any(not conjunct.deterministic for conjunct in node.conjuncts):
+        raise _Stopped(_RANDOM)
     found: list[Consumer] = []
-    stopped = "below the side of an outer join that is filled with NULLs"
+    stopped = "the scan is on the side of an outer join that is filled with NULLs: dropped rows would become NULLs"
     for side, passing in ((node.left, _PASS_LEFT), (node.right, _PASS_RIGHT)):
         here = column if side.find_column(column) else None
         if here is not None and node.type in passing:

@@ -39,7 +39,7 @@ public class KeptRows extends RDD {
   /**
    * Whether another build side would do the same: it gave the same rows, and would read the same files again.
    *
-   * Plans alone do not tell: one may have run with fewer files, and two listings of a folder are equal to Spark.
+   * Equal plans are not enough: one may have run with fewer files, and to Spark two listings of a folder are equal.
    */
   public boolean isSame(List otherRows, LogicalPlan other) { return KnownFiles.readSame(buildSide, other) && otherRows.equals(rows); }
 

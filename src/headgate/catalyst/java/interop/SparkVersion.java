@@ -30,7 +30,7 @@ public class SparkVersion {
 
   /** Whether a streaming query is in real-time mode. Of all versions that have it, only 4.3 says so in its executions. */
   public static boolean isRealTime(Object query) throws Exception {
-    return told(query, "trigger").getClass().getName().endsWith(".RealTimeTrigger");
+    return read(query, "trigger").getClass().getName().endsWith(".RealTimeTrigger");
   }
 
   /** Whether a plan is transformWithState in Python; 4.0 had it for Pandas only, under another name. */
@@ -40,7 +40,7 @@ public class SparkVersion {
   }
 
   /** How a plan for which `isPythonTransform` holds keeps time. */
-  public static TimeMode timeMode(LogicalPlan plan) throws Exception { return (TimeMode) told(plan, "timeMode"); }
+  public static TimeMode timeMode(LogicalPlan plan) throws Exception { return (TimeMode) read(plan, "timeMode"); }
 
   /** Whether an expression adds an interval (its right side) to a timestamp; in 4.0 it is called TimeAdd. */
   public static boolean isTimestampAdd(Expression e) {
@@ -60,7 +60,7 @@ public class SparkVersion {
   }
 
   /** What a public method without arguments returns, of an object whose class cannot be named in all versions. */
-  public static Object told(Object owner, String method) throws Exception {
+  public static Object read(Object owner, String method) throws Exception {
     return owner.getClass().getMethod(method, new Class[0]).invoke(owner, new Object[0]);
   }
 

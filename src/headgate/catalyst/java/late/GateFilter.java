@@ -31,7 +31,7 @@ public class GateFilter implements java.io.Serializable {
 
   public boolean isOfPartitions() { return partition >= 0; }
 
-  /** One filter may go to several columns of a table, so its name alone does not tell two scans apart. */
+  /** One filter may go to several columns of a table, so its name alone does not identify a scan. */
   public boolean isSame(GateFilter other) { return id.equals(other.id) && column.equals(other.column); }
 
   public boolean mayMatch(LateDomain domain, InternalRow partitionValues) {

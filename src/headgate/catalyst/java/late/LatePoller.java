@@ -73,7 +73,7 @@ public class LatePoller implements Runnable {
     }
   }
 
-  /** Hands over the complete filters of an answer and returns how many there were. */
+  /** Hands over the filters of an answer; returns how many of them are complete. */
   private int take(JsonNode news) {
     LateState known = (LateState) state.get();
     int complete = 0;
@@ -81,9 +81,9 @@ public class LatePoller implements Runnable {
     while (names.hasNext()) {
       String name = (String) names.next();
       JsonNode filter = Json.field(Json.field(news, "filters"), name);
-      if (!Json.field(filter, "complete").asBoolean()) continue;
-      complete++;
-      if (known != null) known.arrive(name, Json.field(filter, "domain").toString());
+      boolean last = Json.field(filter, "complete").asBoolean();
+      if (last) complete++;
+      if (known != null) known.arrive(name, Json.field(filter, "version").asLong(), last, Json.field(filter, "domain").toString());
     }
     return complete;
   }

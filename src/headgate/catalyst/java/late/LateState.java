@@ -8,15 +8,19 @@ import java.util.Iterator;
 import java.util.Map;
 
 /**
- * What one process knows of one query's late filters: the domain of each that has arrived, and since when.
+ * What one process knows of one query's late filters: the newest domain of each that has arrived, and since when.
  *
- * Readers look at `version` and `find` without a lock; filters only ever arrive, so an old look is a wider one.
+ * Readers look at `version` and `find` without a lock; filters only ever get narrower, so an old look is a wider one.
  */
 public class LateState {
   private static final ObjectMapper MAPPER = new ObjectMapper();
+  /** How the text of a filter begins: whether more may come of it. Both are of one length; its version follows. */
+  private static final String COMPLETE = "complete ";
+  private static final String GROWING = "growing  ";
   public final String query;
   private volatile HashMap domains = new HashMap();
   private volatile HashMap received = new HashMap();
+  private volatile HashMap numbers = new HashMap();
   private volatile HashMap texts = new HashMap();
   public volatile long version = 0L;
 
@@ -28,9 +32,16 @@ public class LateState {
     return at == null ? 0L : at.longValue();
   }
 
-  /** Takes in one complete filter: {"columnDomains": null or {column: domain}}; the first one counts. */
-  public synchronized void arrive(String filter, String json) {
-    if (domains.containsKey(filter)) return;
+  /** Whether nothing more will come of a filter. */
+  public boolean isComplete(String filter) {
+    String text = (String) texts.get(filter);
+    return text != null && text.startsWith(COMPLETE);
+  }
+
+  /** Takes in one filter: {"columnDomains": null or {column: domain}}. Of several versions the newest counts. */
+  public synchronized void arrive(String filter, long number, boolean complete, String json) {
+    Long known = (Long) numbers.get(filter);
+    if (known != null && known.longValue() >= number) return;
     LateDomain domain = LateDomain.all();
     try {
       JsonNode columns = Json.field(MAPPER.readTree(json), "columnDomains");
@@ -39,9 +50,11 @@ public class LateState {
     } catch (Exception unreadable) {
       domain = LateDomain.all();
     }
-    received = with(received, filter, Long.valueOf(System.currentTimeMillis()));
-    texts = with(texts, filter, json);
+    if (known == null) received = with(received, filter, Long.valueOf(System.currentTimeMillis()));
+    numbers = with(numbers, filter, Long.valueOf(number));
     domains = with(domains, filter, domain);
+    // last: whoever sees that a filter is complete has to find its last domain
+    texts = with(texts, filter, (complete ? COMPLETE : GROWING) + number + " " + json);
     version++;
   }
 
@@ -52,7 +65,10 @@ public class LateState {
     Iterator each = snapshot.entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry entry = (Map.Entry) each.next();
-      arrive((String) entry.getKey(), (String) entry.getValue());
+      String text = (String) entry.getValue();
+      int end = text.indexOf(' ', COMPLETE.length());
+      long number = Long.parseLong(text.substring(COMPLETE.length(), end));
+      arrive((String) entry.getKey(), number, text.startsWith(COMPLETE), text.substring(end + 1));
     }
   }
 

@@ -49,10 +49,10 @@ public class LateStates {
     if (recent.size() > HELD) recent.removeLast();
   }
 
-  /** Called on the driver when a filter is complete; a query that nobody holds any more is not kept alive by it. */
-  public static void publish(String query, String filter, String json) {
+  /** Called on the driver with each version of a filter; a query that nobody holds any more is not kept alive by it. */
+  public static void publish(String query, String filter, String version, Boolean complete, String json) {
     WeakReference held = (WeakReference) states.get(query);
     LateState found = held == null ? null : (LateState) held.get();
-    if (found != null) found.arrive(filter, json);
+    if (found != null) found.arrive(filter, Long.parseLong(version), complete.booleanValue(), json);
   }
 }

@@ -77,22 +77,22 @@ public class LateUnread implements java.io.Serializable {
   }
 
   /** {"scans": {scan: [files, row groups, bytes, files whose row groups nobody counted]}, "filters": {filter: [files, row groups]}} */
-  public synchronized Map tell() {
+  public synchronized Map toMap() {
     Map scans = new LinkedHashMap();
     Map filters = new LinkedHashMap();
     Iterator each = closed.entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry file = (Map.Entry) each.next();
       String name = (String) file.getKey();
-      tell(!opened.contains(name), (Map) file.getValue(), at(scans, name.substring(0, name.indexOf(' ')), 4), filters);
+      add(!opened.contains(name), (Map) file.getValue(), at(scans, name.substring(0, name.indexOf(' ')), 4), filters);
     }
-    Map told = new LinkedHashMap();
-    told.put("scans", scans);
-    told.put("filters", filters);
-    return told;
+    Map found = new LinkedHashMap();
+    found.put("scans", scans);
+    found.put("filters", filters);
+    return found;
   }
 
-  private static void tell(boolean wholly, Map parts, long[] scan, Map filters) {
+  private static void add(boolean wholly, Map parts, long[] scan, Map filters) {
     long[] file = (long[]) parts.get(WHOLE);
     if (wholly) {
       scan[0]++;

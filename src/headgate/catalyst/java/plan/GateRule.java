@@ -17,7 +17,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 
 /**
- * Hands each optimized plan that has a join to Python, and takes back the narrowed plan.
+ * Hands each optimized plan that has a join, or a column that values are published for, to Python, and takes back the narrowed plan.
  *
  * Any failure leaves the plan as it was, except a cancellation by the user, which must end the query.
  */
@@ -57,7 +57,8 @@ public class GateRule extends Rule {
     if (!isWanted(logical) || isWritten(logical)) return plan;
     NarrowedSubqueries subqueries = new NarrowedSubqueries(this);
     subqueries.prepare(logical);
-    LogicalPlan result = logical.containsPattern(TreePattern$.MODULE$.JOIN()) ? narrowed(logical) : logical;
+    boolean mayFilter = logical.containsPattern(TreePattern$.MODULE$.JOIN()) || Published.isIn(logical);
+    LogicalPlan result = mayFilter ? narrowed(logical) : logical;
     if (!subqueries.isEmpty()) result = subqueries.inTree(result);
     finished.set(new WeakReference(result));
     return result;

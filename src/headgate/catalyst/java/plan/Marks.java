@@ -4,6 +4,7 @@ import headgate.interop.Subqueries;
 import headgate.scan.KnownFiles;
 import java.util.IdentityHashMap;
 import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -42,6 +43,7 @@ public class Marks extends Subqueries {
   public static boolean isMarked(LogicalPlan plan) {
     HadoopFsRelation files = KnownFiles.of(plan);
     if (files != null && files.options().contains(OPTION)) return true;
+    if (plan instanceof Filter && Published.isIn(plan)) return true;
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) if (isMarked((LogicalPlan) each.next())) return true;
     List inside = Subqueries.of(plan);

@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.EtagSource;
 import org.apache.hadoop.fs.FileStatus;
 
 /**
- * What tells a file from another one of the same path, size and modification time, where the store says it.
+ * What distinguishes a file from another one of the same path, size and modification time, where the store says it.
  *
  * A local file has its inode and the time of its last change, which no tool can set; an object store has an entity tag.
  */

@@ -15,7 +15,7 @@ public class PrunedParquet extends ParquetFileFormat {
   /** ranges: path to long[] {start, end, start, end, ...}; a file that is not named is read whole. */
   public PrunedParquet(HashMap ranges) { this(ranges, new ArrayList(), null); }
 
-  /** conditions: what Parquet's own statistics may be asked besides, each a source filter. */
+  /** conditions: source filters for Parquet's own statistics. */
   public PrunedParquet(HashMap ranges, List conditions, Snapshot snapshot) {
     super();
     this.ranges = ranges;

@@ -39,7 +39,7 @@ public class Snapshot {
   private String changed() {
     for (int i = 0; i < caches.size(); i++) {
       boolean loaded = ((InMemoryRelation) caches.get(i)).cacheBuilder().isCachedColumnBuffersLoaded();
-      if (!loaded) return "cached data that a filter was learned from is gone";
+      if (!loaded) return "cached data that a filter was learned from is no longer loaded";
     }
     for (int i = 0; i < listings.size(); i++) {
       FileListing listing = (FileListing) listings.get(i);

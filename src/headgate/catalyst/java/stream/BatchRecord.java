@@ -42,9 +42,9 @@ public class BatchRecord {
     out.put("strict", Boolean.valueOf(strict));
     out.put("generation", Long.valueOf(generation));
     out.put("planMicros", Long.valueOf((ended - started) / 1000L));
-    List told = new ArrayList();
-    for (int i = 0; i < sources.size(); i++) told.add(((SourceRecord) sources.get(i)).toMap());
-    out.put("sources", told);
+    List read = new ArrayList();
+    for (int i = 0; i < sources.size(); i++) read.add(((SourceRecord) sources.get(i)).toMap());
+    out.put("sources", read);
     out.put("failure", failure);
     return out;
   }

@@ -11,7 +11,7 @@ public class EventTimeColumn {
   private final boolean zoned;
   private final boolean byCase;
 
-  /** byCase: whether Spark may tell names apart by their case. */
+  /** byCase: whether names that differ only in case are different names. */
   public EventTimeColumn(String name, boolean zoned, boolean byCase) {
     this.name = name;
     this.zoned = zoned;

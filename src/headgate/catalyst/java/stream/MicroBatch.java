@@ -30,7 +30,7 @@ public class MicroBatch {
     this.queryId = queryId;
     this.execution = execution;
     this.number = number(execution);
-    this.currentMs = watermark(SparkVersion.told(execution, "offsetSeqMetadata"));
+    this.currentMs = watermark(SparkVersion.read(execution, "offsetSeqMetadata"));
     this.lateMs = late(execution);
   }
 
@@ -42,29 +42,29 @@ public class MicroBatch {
     if ("true".equals(session.sparkContext().getLocalProperty("__is_continuous_processing"))) return null;
     Object query = session.sharedState().activeStreamingQueries().get(UUID.fromString(id));
     if (!SparkVersion.isStreaming(query, "StreamExecution") || SparkVersion.isRealTime(query)) return null;
-    QueryExecution execution = (QueryExecution) SparkVersion.told(query, "lastExecution");
+    QueryExecution execution = (QueryExecution) SparkVersion.read(query, "lastExecution");
     if (execution == null) return null;
     return number.equals(String.valueOf(number(execution))) ? new MicroBatch(session, id, execution) : null;
   }
 
-  /** As WatermarkPropagator has it: the watermark of the batch before, or of this one where Spark is told so. */
+  /** As WatermarkPropagator has it: the watermark of the batch before, or of this one where Spark is configured so. */
   private static long late(QueryExecution execution) throws Exception {
-    Object propagator = SparkVersion.told(execution, "watermarkPropagator");
-    if (SparkVersion.isStreaming(propagator, "UseSingleWatermarkPropagator")) return watermark(SparkVersion.told(execution, "offsetSeqMetadata"));
+    Object propagator = SparkVersion.read(execution, "watermarkPropagator");
+    if (SparkVersion.isStreaming(propagator, "UseSingleWatermarkPropagator")) return watermark(SparkVersion.read(execution, "offsetSeqMetadata"));
     if (!SparkVersion.isStreaming(propagator, "PropagateWatermarkSimulator") || number(execution) == 0L) return 0L;
-    scala.Option before = (scala.Option) SparkVersion.told(execution, "prevOffsetSeqMetadata");
+    scala.Option before = (scala.Option) SparkVersion.read(execution, "prevOffsetSeqMetadata");
     return before.isDefined() ? Math.max(0L, watermark(before.get())) : 0L;
   }
 
   private static long number(QueryExecution execution) throws Exception {
-    return ((Long) SparkVersion.told(execution, "currentBatchId")).longValue();
+    return ((Long) SparkVersion.read(execution, "currentBatchId")).longValue();
   }
 
   private static long watermark(Object metadata) throws Exception {
-    return ((Long) SparkVersion.told(metadata, "batchWatermarkMs")).longValue();
+    return ((Long) SparkVersion.read(metadata, "batchWatermarkMs")).longValue();
   }
 
-  public String outputMode() throws Exception { return SparkVersion.told(execution, "outputMode").toString(); }
+  public String outputMode() throws Exception { return SparkVersion.read(execution, "outputMode").toString(); }
   public String setting(String name, String standard) { return conf.getConfString("spark.headgate." + name, standard); }
   public boolean isOn(String name) { return !"false".equalsIgnoreCase(setting(name, "true").trim()); }
   public boolean isStrict() { return "true".equalsIgnoreCase(setting("watermark.strict", "false").trim()); }
@@ -74,7 +74,7 @@ public class MicroBatch {
 
   private static long slackMicros(String text) {
     java.util.regex.Matcher parts = java.util.regex.Pattern.compile("\\s*([\\d.]+)\\s*(ms|s|min|m|h)\\s*").matcher(text.toLowerCase());
-    if (!parts.matches()) throw new IllegalArgumentException("spark.headgate.watermark.slack=" + text + " is no duration such as 0s");
+    if (!parts.matches()) throw new IllegalArgumentException("spark.headgate.watermark.slack=" + text + " is not a duration such as 0s");
     double unit = "ms".equals(parts.group(2)) ? 1e3 : "s".equals(parts.group(2)) ? 1e6 : "h".equals(parts.group(2)) ? 3600e6 : 60e6;
     return Math.round(Double.parseDouble(parts.group(1)) * unit);
   }

@@ -5,7 +5,7 @@ import java.util.Map;
 import org.apache.spark.util.LongAccumulator;
 
 /**
- * What is told of one source of one micro-batch.
+ * What is reported of one source of one micro-batch.
  *
  * It is kept long after its batch, so it holds numbers, text and two counters, and nothing that reaches a plan or an
  * execution: one of those keeps RDDs, broadcasts and shuffle files alive.

@@ -45,10 +45,10 @@ public class StatefulOperators {
     String refusal = refusal(plan, number);
     if (refusal != null) return Demand.nothing(refusal);
     // the watermark of an operator is the lowest that its inputs let through; only a plain input surely lets all through
-    if (feedsOnState(plan)) return Demand.nothing("another stateful operator feeds the same " + plan.nodeName());
+    if (feedsOnState(plan)) return Demand.nothing("another stateful operator feeds " + plan.nodeName() + ", so its watermark may be lower");
     List candidates = plan instanceof Aggregate ? keys((Aggregate) plan) : columns(child.output());
-    if (candidates.isEmpty()) return Demand.nothing(plan.nodeName() + " has no event time to find late rows by");
-    if (candidates.size() > 1) return Demand.nothing(plan.nodeName() + " has several event times");
+    if (candidates.isEmpty()) return Demand.nothing(plan.nodeName() + " has no event time column to find late rows by");
+    if (candidates.size() > 1) return Demand.nothing(plan.nodeName() + " has several event time columns");
     Expression time = (Expression) candidates.get(0);
     List expressions = new ArrayList();
     expressions.add(time.dataType() instanceof StructType ? new GetStructField(time, 1, scala.Option.empty()) : time);
@@ -59,21 +59,21 @@ public class StatefulOperators {
   private String refusal(LogicalPlan plan, int number) throws Exception {
     if (plan instanceof Aggregate) return aggregate((Aggregate) plan);
     if (plan instanceof Deduplicate || plan instanceof DeduplicateWithinWatermark || plan instanceof Join) return null;
-    if (number > 0) return "it is an initial state, where nothing is late";
+    if (number > 0) return "the source is an initial state, in which no row is late";
     boolean byEventTime;
     if (plan instanceof FlatMapGroupsWithState) byEventTime = isEventTime(((FlatMapGroupsWithState) plan).timeout());
     else if (plan instanceof FlatMapGroupsInPandasWithState) byEventTime = isEventTime(((FlatMapGroupsInPandasWithState) plan).timeout());
     else if (plan instanceof TransformWithState) byEventTime = ((TransformWithState) plan).timeMode().equals(TimeMode.EventTime());
     else if (SparkVersion.isPythonTransform(plan)) byEventTime = SparkVersion.timeMode(plan).equals(TimeMode.EventTime());
     else return plan.nodeName() + " drops no late rows";
-    return byEventTime ? null : plan.nodeName() + " is not in event time, so it drops no late rows";
+    return byEventTime ? null : plan.nodeName() + " does not use event time, so it drops no late rows";
   }
 
   private static boolean isEventTime(Object timeout) { return GroupStateTimeout.EventTimeTimeout().equals(timeout); }
 
   private String aggregate(Aggregate plan) throws Exception {
-    if ("Complete".equals(batch.outputMode())) return "complete output keeps every group";
-    if (isSet("spark.sql.streaming.useStreamlineAggregator")) return "the streamline aggregator is not known";
+    if ("Complete".equals(batch.outputMode())) return "complete output mode keeps every group, so Spark drops no late rows";
+    if (isSet("spark.sql.streaming.useStreamlineAggregator")) return "Headgate does not know the aggregator of spark.sql.streaming.useStreamlineAggregator=true";
     boolean merges = isSet("spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition");
     return merges && isSession(plan) ? "sessions are merged before late rows are dropped, so a late row may matter" : null;
   }

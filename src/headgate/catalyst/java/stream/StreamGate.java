@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 
 /** The gate of streaming queries: narrows each micro-batch inside the JVM, and remembers what it did. */
 public class StreamGate {
-  /** Executions that are told of. Before 4.2 Spark plans each twice, the second time only to print it: nothing counts its rows. */
+  /** Executions that are reported. Before 4.2 Spark plans each twice, the second time only to print it: nothing counts its rows. */
   private static final Map PLANNED = Collections.synchronizedMap(new WeakHashMap());
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int QUERIES = 64;
@@ -87,7 +87,7 @@ public class StreamGate {
         log.lastFailure = record.failure;
       }
       int last = log.records.size() - 1;
-      // a batch that is planned again, after a failure or by another rule, is told of once
+      // a batch that is planned again, after a failure or by another rule, is reported once
       if (last >= 0 && ((BatchRecord) log.records.get(last)).number == record.number) log.records.remove(last);
       log.records.add(record);
       if (log.records.size() > BATCHES) log.records.remove(0);
@@ -104,14 +104,14 @@ public class StreamGate {
   /** The last micro-batches of a query, oldest first, and how often Headgate has failed in it, as JSON. */
   public static String read(String queryId) throws Exception {
     List batches = new ArrayList();
-    Map told = new LinkedHashMap();
+    Map found = new LinkedHashMap();
     synchronized (QUERY_LOGS) {
       Log log = (Log) QUERY_LOGS.get(queryId);
       for (int i = 0; log != null && i < log.records.size(); i++) batches.add(((BatchRecord) log.records.get(i)).toMap());
-      told.put("batches", batches);
-      told.put("failures", Long.valueOf(log == null ? 0L : log.failures));
-      told.put("lastFailure", log == null ? "" : log.lastFailure);
+      found.put("batches", batches);
+      found.put("failures", Long.valueOf(log == null ? 0L : log.failures));
+      found.put("lastFailure", log == null ? "" : log.lastFailure);
     }
-    return Handover.of(MAPPER.writeValueAsBytes(told));
+    return Handover.of(MAPPER.writeValueAsBytes(found));
   }
 }

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRe
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.util.LongAccumulator;
 
-/** One source of one micro-batch, narrowed to what is not late; what is told of it afterwards is in its record. */
+/** One source of one micro-batch, narrowed to what is not late; its record says afterwards what was left out. */
 public class StreamSource {
   private final MicroBatch batch;
   private final BatchRecord whole;
@@ -56,21 +56,21 @@ public class StreamSource {
     record.cutAt(demand.column.name(), demand.cut);
     whole.raise(demand.cut);
     if (isReportOnly()) {
-      record.reason = "spark.headgate.strategy=never only reports";
+      record.reason = "reported but not applied: spark.headgate.strategy=never";
       return below;
     }
     if (!batch.isOn("filterRows")) {
-      record.reason = "spark.headgate.filterRows is false";
+      record.reason = "late rows are not filtered: spark.headgate.filterRows=false";
       return below;
     }
     if (onTime) return below;
     if (folder(demand.column) >= 0) {
       // a test of nothing but folder names would make Spark list fewer files, and pack the others in another way
-      record.reason = "late folders are left out of plain Parquet sources only, with pruneFiles";
+      record.reason = "late folders are skipped only in plain Parquet sources, with spark.headgate.pruneFiles=true";
       return below;
     }
     if (record.filesLookedAt < record.files) {
-      record.reason = "no late file among " + record.filesLookedAt + " of " + record.files + ": rows are tested instead";
+      record.reason = "no late file among " + record.filesLookedAt + " of " + record.files + ", so rows are tested instead";
     }
     LongAccumulator late = batch.session.sparkContext().longAccumulator();
     LongAccumulator unknown = batch.session.sparkContext().longAccumulator();

@@ -31,7 +31,7 @@ public class WatermarkCut {
   }
 
   public LogicalPlan narrow(LogicalPlan plan) throws Exception {
-    return walk(plan, Demand.nothing("no stateful operator reads it, so Spark drops nothing"));
+    return walk(plan, Demand.nothing("no stateful operator reads this source, so Spark drops no late rows"));
   }
 
   private LogicalPlan walk(LogicalPlan plan, Demand demand) throws Exception {
@@ -40,7 +40,7 @@ public class WatermarkCut {
     List demands = demands(plan, demand);
     if (demands == null) {
       StreamSource here = new StreamSource(batch, record, plan.nodeName());
-      Demand rest = Demand.nothing("rows are filtered above " + plan.nodeName());
+      Demand rest = Demand.nothing("late rows are filtered above " + plan.nodeName() + ", not at the source");
       return here.filter(children(plan, demands(plan, rest)), demand);
     }
     return children(plan, demands);
@@ -56,20 +56,20 @@ public class WatermarkCut {
       boolean streams = ((LogicalPlan) plan.children().apply(i)).isStreaming();
       Demand below = streams ? PushThrough.through(plan, i, demand) : Demand.nothing("a table is read whole");
       if (below == null && demand.isCut()) return null;
-      found.add(below == null ? Demand.nothing(plan.nodeName() + " stands before the operator that drops late rows") : below);
+      found.add(below == null ? Demand.nothing(plan.nodeName() + " comes before the operator that drops late rows, and needs every row") : below);
     }
     return found;
   }
 
   private Demand atWatermark(EventTimeWatermark node, Demand demand) {
     Attribute time = (Attribute) node.eventTime();
-    if (!EventOrder.isTime(time)) return Demand.nothing(time.name() + " is no timestamp");
+    if (!EventOrder.isTime(time)) return Demand.nothing(time.name() + " is not a timestamp");
     Long cut = null;
     String reason = demand.reason;
-    if (demand.isLate() && batch.lateMs <= 0L) reason = "no watermark yet";
+    if (demand.isLate() && batch.lateMs <= 0L) reason = "there is no watermark yet";
     else if (demand.isLate()) {
       cut = EventOrder.cut(demand.expressions, time, batch.lateMs * 1000L);
-      reason = "how late a row is cannot be told from " + time.name() + " alone";
+      reason = "Headgate cannot tell from " + time.name() + " alone whether a row is late";
     }
     if (batch.isStrict() && batch.currentMs > 0L && (cut == null || cut.longValue() < batch.strictCut())) cut = Long.valueOf(batch.strictCut());
     return cut == null ? Demand.nothing(reason) : Demand.cut(time, cut.longValue());

@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * A row test that always passes and notes the key: the build side of a join tells its keys while it runs.
+ * A row test that always passes and notes the key: the build side of a join reports its keys while it runs.
  *
  * It stands right below a shuffle, whose map tasks read their input to its end, so a task that succeeds has seen all of
  * its keys. They go to the driver with the task's accumulators: once for each partition, whatever is run again.

@@ -3,7 +3,7 @@ package headgate.tap;
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
-/** Tells a tap that its task has ended. A failed task tells too, but Spark does not count what it says. */
+/** Notifies a tap that its task has ended. A failed task does so too, but Spark does not count what it reports. */
 public class TapEnd implements TaskCompletionListener {
   private final Tap tap;
 

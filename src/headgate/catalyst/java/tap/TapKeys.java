@@ -22,6 +22,6 @@ public class TapKeys extends AccumulatorV2 {
   public synchronized void merge(AccumulatorV2 other) { packed.addAll(((TapKeys) other).taken()); }
   synchronized ArrayList taken() { return new ArrayList(packed); }
 
-  /** How many tasks have told: the keys themselves are nothing for a web page or a log. */
+  /** The number of tasks that reported; keys do not belong in a web page or a log. */
   public synchronized Object value() { return Long.valueOf(packed.size()); }
 }

@@ -6,7 +6,6 @@ import headgate.interop.Json;
 import headgate.interop.Seqs;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -24,14 +23,11 @@ import org.apache.spark.sql.classic.SparkSession;
  */
 public class TapWriter {
   private final SparkSession session;
-  private final Taps taps;
-  private final Map tapped;
+  private final QueryTaps taps;
 
-  /** tapped: where each filter's tap is noted, for `Taps.await`. */
-  public TapWriter(SparkSession session, Taps taps, Map tapped) {
+  public TapWriter(SparkSession session, QueryTaps taps) {
     this.session = session;
     this.taps = taps;
-    this.tapped = tapped;
   }
 
   public LogicalPlan write(Join join, List children, JsonNode tap) {
@@ -53,7 +49,7 @@ public class TapWriter {
       JsonNode filter = Json.item(filters, i);
       TapKeys keys = new TapKeys();
       session.sparkContext().register(keys, "headgate tap");
-      tapped.put(Json.field(filter, "id").asText(), new Object[] {keys, taps.expect(keys)});
+      taps.add(Json.field(filter, "id").asText(), keys);
       Tap test = new Tap(keys, Json.field(tap, "maxDistinct").asInt(), Json.field(tap, "maxBytes").asLong());
       result = new Filter(Tap.on(Columns.find(side, Json.field(filter, "column").asLong()), test), result);
     }

@@ -11,9 +11,9 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
 
 /**
- * Waits for tapped stages. A tap is complete when its stage has ended well: then every partition has told its keys.
+ * Waits for tapped stages. A tap is complete when its stage has ended well: then every partition has reported its keys.
  *
- * A stage in which no task saw any key tells nothing, and its filter never comes.
+ * A stage in which no task saw a key reports nothing, and its filter never comes.
  */
 public class Taps extends SparkListener {
   private final ConcurrentHashMap waiting = new ConcurrentHashMap();

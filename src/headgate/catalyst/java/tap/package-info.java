@@ -1,4 +1,4 @@
 /**
- * How a large build side tells its keys while the query runs it: a test that passes every row, and who waits for its stage.
+ * How a large build side reports its keys while the query runs it: a test that passes every row, and a listener for its stage.
  */
 package headgate.tap;

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.bench.runner import QueryResult
+from headgate.suites.runner import QueryResult
 
 _NAME = "unfinished.jsonl"
 

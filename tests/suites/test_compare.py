@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from headgate.bench.compare import difference
-from headgate.bench.queries import is_ordered, to_spark
+from headgate.suites.compare import difference
+from headgate.suites.queries import is_ordered, to_spark
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from headgate.bench.data import tables
-from headgate.bench.queries import suite_queries
-from headgate.bench.runner import run_query
 from headgate.session import Gate
+from headgate.suites.data import tables
+from headgate.suites.queries import suite_queries
+from headgate.suites.runner import run_query
 from tests.batch.differential import GENERATED, INTERPRETED, settings
 
 SCALE = 0.01

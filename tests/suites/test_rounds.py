@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.bench.runner import QueryResult
+from headgate.suites.runner import QueryResult
 
 
 def measured(off: float, on: float, rounds: int) -> QueryResult:

@@ -1,4 +1,4 @@
-package headgate.plan;
+package headgate.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import headgate.interop.Json;

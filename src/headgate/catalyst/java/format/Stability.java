@@ -1,4 +1,4 @@
-package headgate.plan;
+package headgate.format;
 
 import headgate.build.KeptRows;
 import headgate.interop.Subqueries;
@@ -53,7 +53,7 @@ public class Stability {
     return true;
   }
 
-  private static boolean isStableLeaf(LogicalPlan leaf) {
+  static boolean isStableLeaf(LogicalPlan leaf) {
     if (leaf instanceof LocalRelation || leaf instanceof OneRowRelation || leaf instanceof Range) return true;
     if (leaf instanceof InMemoryRelation) return isLoaded((InMemoryRelation) leaf);
     if (leaf instanceof LogicalRDD) return isCheckpoint((LogicalRDD) leaf);

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headgate.bench.runner import QueryResult
-from headgate.bench.unfinished import Unfinished
+from headgate.suites.runner import QueryResult
+from headgate.suites.unfinished import Unfinished
 
 
 def stopped_run(folder: Path) -> None:

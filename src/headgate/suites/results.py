@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.bench.runner import QueryResult
-from headgate.observe.report import readable_bytes
+from headgate.plan.sizes import readable_bytes
+from headgate.suites.runner import QueryResult
 
 _WORST = 5
 _PLAN, _BUILD, _SCAN = "#b58900", "#268bd2", "#3a7"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from headgate.bench.data import connect
 from headgate.errors import BadInput
+from headgate.suites.data import connect
 
 # DuckDB's text -> what Spark reads; the meaning is the same
 _DIALECT: tuple[tuple[str, str], ...] = (

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from headgate.bench.data import connect
+from headgate.suites.data import connect
 
 # Spark's own dynamic pruning and bloom filters, let loose on everything
 LOWERED = {

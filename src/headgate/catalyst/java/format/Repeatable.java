@@ -1,4 +1,4 @@
-package headgate.plan;
+package headgate.format;
 
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.*;

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headgate.bench.anchors import Anchor
-from headgate.bench.compare import difference
 from headgate.catalyst.bridge import bytes_read
 from headgate.observe import QueryReport, explain_text
 from headgate.session import Gate
+from headgate.suites.anchors import Anchor
+from headgate.suites.compare import difference
 
 LONG_SECONDS = 10.0
 ENOUGH_SECONDS = 60.0
@@ -143,8 +143,8 @@ def run_query(spark: Any, gate: Gate, name: str, text: str, rounds: int) -> Quer
                 _, seconds, result.off_bytes = _timed(spark, text)
                 result.rounds["off"].append(seconds)
     if rounds:
-        root, told = gate.explain(spark.sql(text))
-        result.explain = explain_text(root, told)
+        root, report = gate.explain(spark.sql(text))
+        result.explain = explain_text(root, report)
     _sum_up(result, report)
     return result
 
