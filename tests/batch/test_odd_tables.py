@@ -93,6 +93,27 @@ def test_a_dotted_column_beside_a_struct(
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("threshold", ["10MB", "-1"])
+def test_a_dotted_column_before_a_struct(spark: SparkSession, tmp_path: Path, way: str, threshold: str) -> None:
+    """Spark's reader takes a condition on `a.b` for one on the struct that follows it: none is handed down, nor in builds."""
+    rows = range(100)
+    structs = pa.array([{"b": 1000 + i} for i in rows])
+    whole = pa.table({"a.b": ints(*rows), "a": structs, "v": ints(*rows)})
+    write_files(tmp_path / "t", *(whole.slice(start, 25) for start in range(0, 100, 25)))
+    write_files(tmp_path / "d", pa.table({"id": ints(3, 4, 60)}))
+    spark.read.parquet(str(tmp_path / "t")).createOrReplaceTempView("dotted_first")
+    spark.read.parquet(str(tmp_path / "d")).createOrReplaceTempView("dotted_few")
+    few = "(select id from dotted_few where id < 50)"
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold):
+        for query in (
+            f"select t.v from dotted_first t join {few} d on t.`a.b` = d.id and t.v = d.id",
+            f"select t.v from dotted_first t join {few} d on t.`a.b` = d.id",
+            f"select u.v from dotted_first u join (select t.v from dotted_first t join {few} d on t.`a.b` = d.id) w on u.v = w.v",
+        ):
+            same_rows(spark, lambda query=query: spark.sql(query), **WAYS[way])  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sensitive", [True, False], ids=["case counts", "case does not count"])
 def test_a_file_with_another_case(
     spark: SparkSession, tmp_path: Path, few: str, come_first: None, way: str, sensitive: bool

@@ -76,6 +76,7 @@ public class FileTables implements TableFormat {
     for (int i = 0; i < tests.size(); i++) {
       Attribute column = (Attribute) ((Object[]) tests.get(i))[0];
       Expression one = (Expression) ((Object[]) tests.get(i))[1];
+      if (edit.snapshot == null && isDotted(column)) continue;  // Spark would push it down by itself
       test = ScanEdit.and(test, edit.snapshot == null ? one : whileCurrent(leaf, column, one, edit, conditions));
     }
     List late = edit.lateTests(leaf);
@@ -92,12 +93,15 @@ public class FileTables implements TableFormat {
     // than the column's they are cut off when they are read
     boolean cutOff = column.dataType() instanceof ByteType || column.dataType() instanceof ShortType;
     boolean inFolders = files.partitionSchema().getFieldIndex(column.name()).isDefined();
-    if (!inFolders && !cutOff && !KnownFiles.isByFieldId(files)) {
+    if (!inFolders && !cutOff && !isDotted(column) && !KnownFiles.isByFieldId(files)) {
       scala.Option pushed = DataSourceStrategy$.MODULE$.translateFilter(test, DataSourceUtils$.MODULE$.supportNestedPredicatePushdown(files));
       if (pushed.isDefined()) conditions.add(pushed.get());
     }
     return SnapshotTest.orElse(edit.snapshot, column, test);
   }
+
+  /** Spark's Parquet reader takes a pushed condition on `a.b` for one on field b of struct a, and loses rows. */
+  private static boolean isDotted(Attribute column) { return column.name().indexOf('.') >= 0; }
 
   private static LogicalRelation onlyFiles(LogicalRelation plan, ScanEdit edit, List conditions) {
     HadoopFsRelation files = KnownFiles.of(plan);
