@@ -241,13 +241,6 @@ SNAPSHOTS = (
         ("tests/catalyst/test_reader.py",),
     ),
     _java(
-        "a condition is lost with the mark beside it",
-        "plan/Published",
-        "return idOf(condition) == null ? condition : null;",
-        "return null;",
-        ("tests/batch/test_publishing.py",),
-    ),
-    _java(
         "a subquery that may change counts as stable",
         "format/Stability",
         "if (!readsStable((LogicalPlan) inside.get(i))) return false;",

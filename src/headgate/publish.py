@@ -22,7 +22,8 @@ class Publisher:
 
     What is published is a promise: no query of ``frame`` needs a row whose column has another value. Such rows may be
     left out, and need not be; rows with the published values never are. Publishing again narrows further, also while
-    queries run. Without a single call, and after Headgate is disabled, ``frame`` has all rows.
+    queries run. Without a single call ``frame`` has all rows, and so has a query that is planned after Headgate is
+    disabled.
     """
 
     def __init__(self, gate: Gate, df: DataFrame, column: str) -> None:
@@ -57,6 +58,8 @@ class Publisher:
             raise InvalidFilter("give either values, or a range with low, high or both")
         if values is None:
             return Domain.range(self._filter.type, low, high)
+        if isinstance(values, str | bytes):
+            raise InvalidFilter(f"values={values!r} is one value; give a list of values, such as [{values!r}]")
         listed = list(values)
         known = [value for value in listed if value is not None]
         return Domain.of(self._filter.type, known, null_allowed=len(known) < len(listed))

@@ -12,6 +12,7 @@ from headgate.coordinator import Coordinator, QueryState
 from headgate.errors import CannotListen
 from headgate.observe import QueryReport
 from headgate.plan.nodes import Node
+from headgate.plan.rules.trace_to_scans import trace_column
 from headgate.query import PlannedQuery, QueryPipeline
 from headgate.stream import streaming_stories
 
@@ -146,8 +147,18 @@ class Gate:
             return frame
 
     def published(self, frame: Any, position: int, id: str) -> Any:
-        """Return the DataFrame with a column marked that values are published for."""
-        return self._bridge.published(frame, position, id)
+        """Return the DataFrame with the scans marked that a column comes from; itself where it comes from none."""
+        try:
+            root, _ = self._bridge.query_of(frame, optimized=False).read()
+            column = root.output[position]
+            scans = {node.id: node for node in root.scans()}
+            consumers = trace_column(root, column.id, column.type)
+            found = {to.scan: scans[to.scan].find_column(to.column) for to in consumers}
+            names = {scan: at.name for scan, at in found.items() if at is not None and at.type == column.type}
+            return self._bridge.published(frame, names, id) if names else frame
+        except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
+            self._bridge.note_failure(error)
+            return frame
 
     def close(self) -> None:
         """Take the rule out of the session and put its settings back."""

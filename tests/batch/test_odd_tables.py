@@ -110,7 +110,7 @@ def test_a_dotted_column_before_a_struct(spark: SparkSession, tmp_path: Path, wa
             f"select t.v from dotted_first t join {few} d on t.`a.b` = d.id",
             f"select u.v from dotted_first u join (select t.v from dotted_first t join {few} d on t.`a.b` = d.id) w on u.v = w.v",
         ):
-            same_rows(spark, lambda query=query: spark.sql(query), **WAYS[way])  # type: ignore[misc]
+            same_rows(spark, lambda query=query: spark.sql(query), **WAYS[way])
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -252,3 +252,54 @@ def test_explaining_lets_go_of_the_publisher(spark: SparkSession, fact: DataFram
         users.narrow(low=100)
         headgate.explain(users.frame)
         assert users._filter._shared.mailboxes == []
+
+
+@pytest.mark.usefixtures("_session")
+@pytest.mark.parametrize("kind", ["left_anti", "left", "right", "full", "left_semi", "inner"])
+@pytest.mark.parametrize("late", [False, True])
+def test_no_row_is_invented(spark: SparkSession, tmp_path: Path, kind: str, late: bool) -> None:
+    """What is left out of the published side leaves the other side whole: each row of the answer is one of plain Spark."""
+    spark.range(0, 40, 1, 1).selectExpr("concat('s', id) s", "id").write.parquet(str(tmp_path / "a"))
+    spark.range(0, 40, 1, 8).selectExpr("concat('s', id) t", "id * 10 v").write.parquet(str(tmp_path / "b"))
+    a, b = (spark.read.parquet(str(tmp_path / name)) for name in "ab")
+    joined = a.join(b, sf.expr("s = t"), kind)
+    expected = rows_of(joined)
+    names = headgate.publish(joined, "s" if kind != "right" else "t")
+    frame = names.frame
+    if not late:
+        names.narrow(["s3", "s17"])
+    found = rows_of(frame)
+    names.narrow(["s3", "s17"])
+
+    assert not found - expected, "rows that plain Spark does not have"
+    wanted_rows = {row: count for row, count in expected.items() if {"s3", "s17"} & set(map(str, row))}
+    assert all(found[row] == count for row, count in wanted_rows.items())
+
+
+@pytest.mark.usefixtures("_session")
+def test_a_published_frame_in_a_query_of_its_own(spark: SparkSession, tmp_path: Path) -> None:
+    """A join above the frame: rows whose key was published are those of plain Spark, in an anti join as well."""
+    spark.range(0, 40, 1, 8).selectExpr("cast(id as int) k").write.parquet(str(tmp_path / "a"))
+    spark.range(0, 40, 2, 8).selectExpr("cast(id as int) k2").write.parquet(str(tmp_path / "b"))
+    a, b = (spark.read.parquet(str(tmp_path / name)) for name in "ab")
+    keys = headgate.publish(a, "k")
+    keys.narrow([3, 4, 39])
+    for kind in ("left_anti", "left", "inner"):
+        plain = rows_of(a.join(b, sf.expr("k = k2"), kind).where("k in (3, 4, 39)"))
+        assert_same(plain, rows_of(keys.frame.join(b, sf.expr("k = k2"), kind).where("k in (3, 4, 39)")))
+
+
+def test_values_at_the_end_of_the_calendar(spark: SparkSession, tmp_path: Path) -> None:
+    """A mark costs nothing and reads nothing: dates that Java has no class for do not matter, whatever the session does."""
+    spark.sql("select date_from_unix_date(-2147483648) d, 1 i").write.parquet(str(tmp_path / "x"))
+    table = spark.read.parquet(str(tmp_path / "x"))
+    for frame in (table, table.limit(5)):
+        assert headgate.publish(frame, "d").frame.select("i").collect() == [(1,)]
+    headgate.disable(spark)
+    assert headgate.publish(table, "d").frame.select("i").collect() == [(1,)]
+
+
+def test_one_text_is_not_a_list_of_letters(spark: SparkSession, fact: DataFrame) -> None:
+    names = headgate.publish(fact, "s")
+    with pytest.raises(headgate.InvalidFilter, match=r"is one value; give a list of values, such as \['k0005'\]"):
+        names.narrow("k0005")

@@ -144,7 +144,9 @@ class _Line:
     def _flags(self, text: str, kind: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for flag in filter(None, text.split(", ")):
-            if kind == "Join" and (size := flag.removeprefix("smaller side ")) != flag:
+            if kind == "Scan" and (column := flag.removeprefix("published ")) != flag:
+                found["published"] = (*found.get("published", ()), (f"{column}-1", column))
+            elif kind == "Join" and (size := flag.removeprefix("smaller side ")) != flag:
                 found["smaller_bytes"] = self._bytes(size)
             elif flag in FLAGS and (kind == "Aggregate" or flag != "not repeatable"):
                 found |= FLAGS[flag]
@@ -279,8 +281,6 @@ class _Line:
             return Conjunct(Op.IS_NOT_NULL, text)
         if (key := text.removeprefix("DYNAMIC PRUNING ")) != text:
             return Conjunct(Op.DYNAMIC_PRUNING, text, left=self._expression(key))
-        if (column := text.removeprefix("PUBLISHED ")) != text:
-            return Conjunct(Op.PUBLISHED, text, left=self._expression(column), published=f"{column}-1")
         sides = _split(text, rf" ({'|'.join(COMPARISONS)}) ")
         if len(sides) != 3 or re.search(r"\bOR\b", _masked(text)):
             self._expression(text)

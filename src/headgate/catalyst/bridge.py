@@ -144,8 +144,10 @@ class SparkBridge:
         plan = self._rule.lastSeen()
         return None if plan is None else CatalystQuery(self._rule.contextOf(plan), self._classes)
 
-    def query_of(self, frame: Any) -> CatalystQuery:
-        """Return the plan of a DataFrame, optimized by Spark alone."""
+    def query_of(self, frame: Any, *, optimized: bool = True) -> CatalystQuery:
+        """Return the plan of a DataFrame, optimized by Spark alone, or as it is before that."""
+        if not optimized:
+            return CatalystQuery(self._rule.contextOf(frame._jdf.queryExecution().analyzed()), self._classes)
         self._rule.pause()
         try:
             fresh = self._spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(  # type: ignore[union-attr]
@@ -165,9 +167,12 @@ class SparkBridge:
         dataset: Any = jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
         return DataFrame(dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
 
-    def published(self, frame: Any, position: int, id: str) -> Any:
-        """Return a DataFrame of the same rows, with a column marked that values are published for."""
-        plan = self._classes.call("plan.Published", "marked", frame._jdf.queryExecution().analyzed(), position, id)
+    def published(self, frame: Any, columns: dict[int, str], id: str) -> Any:
+        """Return a DataFrame of the same rows with marks on some scans: the column that values are published for."""
+        execution, listed = frame._jdf.queryExecution(), self._classes.listed
+        scans, names = listed(columns), listed(columns.values())
+        marked = (execution.analyzed(), execution.withCachedData(), scans, names, id)
+        plan = self._classes.call("format.Published", "marked", *marked)
         dataset: Any = self._spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
         return DataFrame(dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
 

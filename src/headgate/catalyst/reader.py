@@ -40,6 +40,7 @@ def _node(raw: dict[str, Any]) -> Node:
                 path=raw.get("path", ""),
                 partition_columns=frozenset(raw.get("partitionColumns", ())),
                 by_field_id=raw.get("byFieldId", False),
+                published=tuple((name, column) for name, column in raw.get("published", ())),
             )
         case "join":
             return nodes.Join(**common, type=raw["type"], conjuncts=_conjuncts(raw), smaller_bytes=raw["smaller"])
@@ -70,7 +71,6 @@ def _conjuncts(raw: dict[str, Any]) -> tuple[Conjunct, ...]:
             left=_expression(conjunct["left"]) if "left" in conjunct else None,
             right=_expression(conjunct["right"]) if "right" in conjunct else None,
             deterministic=conjunct["deterministic"],
-            published=conjunct.get("published", ""),
         )
         for conjunct in raw["conjuncts"]
     )

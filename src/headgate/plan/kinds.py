@@ -6,7 +6,7 @@ from enum import Enum, StrEnum
 
 
 class Op(StrEnum):
-    """What a conjunct does: compare, test for NULL, prune as Spark does, mark a published column, or anything else."""
+    """What a conjunct does: compare, test for NULL, prune partitions as Spark does, or anything else."""
 
     EQUAL = "="
     EQUAL_NULL_SAFE = "<=>"
@@ -16,7 +16,6 @@ class Op(StrEnum):
     GREATER_OR_EQUAL = ">="
     IS_NOT_NULL = "is not null"
     DYNAMIC_PRUNING = "dynamic pruning"
-    PUBLISHED = "published"
     OTHER = "other"
 
 

@@ -47,14 +47,13 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:
-    """One condition of several that must all hold; ``published`` names the publication that it is the mark of."""
+    """One condition of several that must all hold."""
 
     op: Op
     sql: str = ""
     left: Expression | None = None
     right: Expression | None = None
     deterministic: bool = True
-    published: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,8 @@ class Node:
 class Scan(Node):
     """A leaf; ``can`` says what can be done with it, and ``source`` only what to call it.
 
-    ``table`` is what people call it: a table, a view, or else the folder, which is its ``path``.
+    ``table`` is what people call it: a table, a view, or else the folder, which is its ``path``. ``published`` has the
+    publications that it is marked with, each with the name of a column.
     """
 
     source: Source = Source.OTHER
@@ -103,6 +103,7 @@ class Scan(Node):
     partition_columns: frozenset[str] = frozenset()
     by_field_id: bool = False
     path: str = ""
+    published: tuple[tuple[str, str], ...] = ()
 
     @property
     def reads_files(self) -> bool:
@@ -230,7 +231,7 @@ class PlannedFilter:
 
     ``probe op build`` is the clause; ``build_column`` is compared after a cast to ``compared`` where ``build_cast``.
     ``reason`` is empty while the filter is alive, and says in a sentence why it was dropped otherwise.
-    A filter that is ``published`` has no build side: its join is -1, and its build is the node that bears its mark.
+    A filter that is ``published`` has no build side: its join is -1, and its build is the scan that bears its mark.
     ``wave`` is the round in which its build side runs before the query: builds of one wave are independent.
     """
 

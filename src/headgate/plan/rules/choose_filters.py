@@ -22,7 +22,7 @@ from headgate.plan.shrink import shrunk
 from headgate.plan.sizes import readable_bytes
 from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 
-_KEEPS_KEYS = (Op.IS_NOT_NULL, Op.DYNAMIC_PRUNING, Op.PUBLISHED)
+_KEEPS_KEYS = (Op.IS_NOT_NULL, Op.DYNAMIC_PRUNING)
 _LARGER, _FAR_LARGER = 0.9, 0.05
 _LARGE = 8  # times the smallest scan that is worth a filter
 _ANYWAY = "spark.headgate.strategy=always filters it anyway"

@@ -37,7 +37,7 @@ from headgate.plan.nodes import (
 _PASS_LEFT = frozenset({"INNER", "CROSS", "LEFT SEMI", "LEFT OUTER", "LEFT ANTI"})
 _PASS_RIGHT = frozenset({"INNER", "CROSS", "RIGHT OUTER"})
 _EQUALS_BOTH = frozenset({"INNER", "LEFT SEMI"})
-_TRANSPARENT = frozenset({"Generate", "SubqueryAlias", "ResolvedHint"})
+_TRANSPARENT = frozenset({"Generate", "SubqueryAlias", "ResolvedHint", "View"})
 _RANDOM = "the scan is below something non-deterministic, such as rand(), which needs every row"
 
 
@@ -50,6 +50,11 @@ def trace_to_scans(plan: QueryPlan, context: RuleContext) -> QueryPlan:
     del context
     nodes = plan.nodes()
     return replace(plan, filters=tuple(_traced(planned, nodes) for planned in plan.filters))
+
+
+def trace_column(root: Node, column: int, type: str) -> list[Consumer]:
+    """Return the scan columns that a column of a plan comes from, where dropping a row drops only whole rows of it."""
+    return list(dict.fromkeys(_trace(root, column, type, 0, [])))
 
 
 def _traced(planned: PlannedFilter, nodes: dict[int, Node]) -> PlannedFilter:

@@ -47,6 +47,8 @@ public class FileTables implements TableFormat {
     List partitions = new ArrayList();
     for (int i = 0; i < files.partitionSchema().fields().length; i++) partitions.add(files.partitionSchema().fields()[i].name());
     out.put("partitionColumns", partitions);
+    List published = Published.of(files);
+    if (!published.isEmpty()) out.put("published", published);
   }
 
   private static String source(HadoopFsRelation files) {

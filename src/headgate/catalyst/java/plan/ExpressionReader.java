@@ -66,10 +66,6 @@ public class ExpressionReader {
     } else if (condition instanceof DynamicPruningSubquery) {
       out.put("op", "dynamic pruning");
       out.put("left", expression((Expression) ((DynamicPruningSubquery) condition).pruningKey()));
-    } else if (Published.idOf(condition) != null) {
-      out.put("op", "published");
-      out.put("published", Published.idOf(condition));
-      out.put("left", expression((Expression) condition.children().head()));
     } else {
       out.put("op", "other");
     }

@@ -1,5 +1,6 @@
 package headgate.plan;
 
+import headgate.format.Published;
 import headgate.interop.Failures;
 import headgate.interop.Rethrow;
 import headgate.late.QueryEnds;

@@ -1,10 +1,10 @@
 package headgate.plan;
 
+import headgate.format.Published;
 import headgate.interop.Subqueries;
 import headgate.scan.KnownFiles;
 import java.util.IdentityHashMap;
 import java.util.List;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -43,7 +43,7 @@ public class Marks extends Subqueries {
   public static boolean isMarked(LogicalPlan plan) {
     HadoopFsRelation files = KnownFiles.of(plan);
     if (files != null && files.options().contains(OPTION)) return true;
-    if (plan instanceof Filter && Published.isIn(plan)) return true;
+    if (files != null && Published.isIn(plan)) return true;
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) if (isMarked((LogicalPlan) each.next())) return true;
     List inside = Subqueries.of(plan);

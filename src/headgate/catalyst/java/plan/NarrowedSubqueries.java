@@ -1,5 +1,6 @@
 package headgate.plan;
 
+import headgate.format.Published;
 import headgate.interop.Subqueries;
 import headgate.scan.KnownFiles;
 import java.util.ArrayList;
@@ -26,7 +27,8 @@ public class NarrowedSubqueries extends Subqueries {
     for (int i = 0; i < inside.size(); i++) {
       LogicalPlan subquery = (LogicalPlan) inside.get(i);
       prepare(subquery);
-      if (!subquery.containsPattern(TreePattern$.MODULE$.JOIN()) || find(subquery) != null) continue;
+      boolean mayFilter = subquery.containsPattern(TreePattern$.MODULE$.JOIN()) || Published.isIn(subquery);
+      if (!mayFilter || find(subquery) != null) continue;
       whole.add(subquery);
       narrowed.add(rule.narrowed(subquery));
     }

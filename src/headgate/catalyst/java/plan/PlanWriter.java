@@ -91,7 +91,7 @@ public class PlanWriter {
     if (children.isEmpty()) return pinned.leaf(plan);
     JsonNode tap = taps == null ? null : Json.field(taps, String.valueOf(id));
     if (tap != null) return new TapWriter(context.session, context.taps).write((Join) plan, children, tap);
-    return pinned.inNode(Published.without(changed ? (LogicalPlan) plan.withNewChildren(Seqs.of(children)) : plan));
+    return pinned.inNode(changed ? (LogicalPlan) plan.withNewChildren(Seqs.of(children)) : plan);
   }
 
   private ScanEdit edit(int id, JsonNode scan) {
