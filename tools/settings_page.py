@@ -11,7 +11,7 @@ HEAD = """# Settings
 
 Each setting is a key `spark.headgate.<name>` of the session and a keyword of `headgate.enable`: `maxWait` is
 `max_wait`, `coordinator.port` is `coordinator_port`. You can change it between two queries with SQL `SET`. Headgate
-refuses a bad value and says what is allowed.
+refuses a bad value and says what is allowed; a name that `SET` does not know is not an error to Spark.
 
 This page is written by `python tools/settings_page.py`, from `SETTINGS` in `src/headgate/config.py`.
 

@@ -27,6 +27,8 @@ def enable(spark: SparkSession, **options: Any) -> Gate:
     if (gate := _gates.get(key)) is not None and not gate.is_closed:
         gate.configure(**options)
         return gate
+    if (marked_only := _marked_only.pop(key, None)) is not None:
+        marked_only.close()  # the new gate filters marked DataFrames as well
     gate = _gates[key] = Gate(spark, **options)
     return gate
 

@@ -151,7 +151,7 @@ SETTINGS: tuple[Setting, ...] = (
         _DURATION,
         "a duration such as 1s",
         _seconds,
-        "how long the coordinator keeps an executor's request for newer filters open, from 20 ms to 1 min",
+        "how long the coordinator keeps an executor's request for newer filters open; at least 20 ms, at most 1 min",
     ),
     Setting(
         "coordinator.host",

@@ -23,6 +23,7 @@ class Gate:
     def __init__(self, spark: Any, *, only_marked: bool = False, **options: Any) -> None:
         texts = {name: checked(name, value) for name, value in options.items()}
         self._spark = spark
+        self.is_closed = False
         self._coordinator: Coordinator | None = None
         self._starting = Lock()
         self._pipeline = QueryPipeline(self._coordinator_if_any, self._is_running)
@@ -33,7 +34,6 @@ class Gate:
         self._bridge.filter_only_marked(only_marked)
         self._bridge.declare(SETTINGS)
         self._before = self._bridge.configure(texts)
-        self.is_closed = False
 
     def configure(self, **options: Any) -> None:
         """Change settings of the session."""
@@ -67,6 +67,8 @@ class Gate:
     def _started_coordinator(self) -> Coordinator:
         """The coordinator starts with the first late filter; if it is lost, another takes over."""
         with self._starting:
+            if self.is_closed:
+                raise CannotListen("the gate of this session is closed; call headgate.enable(spark) to open it again")
             if self._coordinator is None or not self._coordinator.is_running:
                 settings = read_settings(self._bridge.configured(SETTINGS))
                 host = settings.coordinator_host

@@ -233,3 +233,19 @@ def test_failures_in_the_jvm_are_told(spark: SparkSession, star: Path, monkeypat
         spark.sql(QUERY).collect()
         assert len(gate.report().failures) == 1
         assert filter_on(gate.report(), "k").state == "applied"
+
+
+def test_a_closed_gate_opens_no_server(spark: SparkSession, star: Path) -> None:
+    """Whoever keeps a gate after disable gets a sentence, and no address."""
+    gate = headgate.enable(spark)
+    assert gate.url.startswith("http")
+    headgate.disable(spark)
+    with pytest.raises(CannotListen, match=r"is closed; call headgate\.enable"):
+        _ = gate.url
+
+
+def test_turned_off_by_its_setting(spark: SparkSession, star: Path) -> None:
+    """The report names the setting."""
+    with enabled(spark, enabled=False) as gate:
+        spark.sql(QUERY).collect()
+        assert gate.report().note == "Headgate is turned off: spark.headgate.enabled=false"

@@ -303,3 +303,13 @@ def test_one_text_is_not_a_list_of_letters(spark: SparkSession, fact: DataFrame)
     names = headgate.publish(fact, "s")
     with pytest.raises(headgate.InvalidFilter, match=r"is one value; give a list of values, such as \['k0005'\]"):
         names.narrow("k0005")
+
+
+def test_publishing_before_the_session_is_enabled(spark: SparkSession, fact: DataFrame) -> None:
+    """Enabling afterwards filters the frame once, and the report says so."""
+    users = headgate.publish(fact, "k")
+    users.complete([5])
+    assert users.frame.count() == 1
+    with enabled(spark) as gate:
+        assert users.frame.count() == 1
+        assert [f.state for f in gate.report().filters] == ["applied"]

@@ -71,7 +71,9 @@ class QueryPipeline:
         settings = read_settings(session.settings)
         scans = Scans(query, root, self._cache, settings)
         plan = plan_filters(root, _context(settings, scans, 0), rules=())
-        return QueryRun(plan, scans, settings, 0).report()
+        report = QueryRun(plan, scans, settings, 0).report()
+        report.note = "" if settings.enabled else "Headgate is turned off: spark.headgate.enabled=false"
+        return report
 
     def _build(self, query: CatalystQuery, run: QueryRun, *, patient: bool) -> _Background | None:
         """Run the waves of builds as long as the query waits; return what is still to come, if anything is."""
