@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from tests.batch.differential import compare, enabled, outcome, same_rows, settings
@@ -69,6 +70,26 @@ def test_swapped_field_ids(
         ran = compare(spark, lambda: spark.sql(query), **WAYS[way])
         same_rows(spark, lambda: spark.sql(f"{query} where t.b < 60"), **WAYS[way])
     assert ran.rows == [(3, 73), (33, 43)]
+
+
+@pytest.mark.parametrize("threshold", ["10MB", "-1"])
+def test_field_ids_in_a_build_side(spark: SparkSession, tmp_path: Path, threshold: str) -> None:
+    """A build side is narrowed by a filter that Spark must not push down by name."""
+
+    def schema(*names: str) -> StructType:
+        numbered = enumerate(names, 1)
+        return StructType([StructField(name, IntegerType(), metadata={"parquet.field.id": i}) for i, name in numbered])
+
+    ids_on = {"spark_sql_parquet_fieldId_read_enabled": "true", "spark_sql_parquet_fieldId_write_enabled": "true"}
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold=threshold, **ids_on):
+        rows = [(i, 1000 + i) for i in range(100)]
+        spark.createDataFrame(rows, schema("p", "q")).coalesce(1).write.parquet(str(tmp_path / "f"))
+        spark.range(0, 400, 1, 8).selectExpr("cast(id as int) x").write.parquet(str(tmp_path / "big"))
+        write_files(tmp_path / "d", pa.table({"id": ints(3, 4)}))
+        swapped = spark.read.schema(schema("q", "p")).parquet(str(tmp_path / "f"))
+        big, few = (spark.read.parquet(str(tmp_path / name)) for name in ("big", "d"))
+        query = lambda: big.join(swapped, sf.expr("x = q")).join(few.where("id > 0"), sf.expr("q = id"))  # noqa: E731
+        same_rows(spark, query, max_wait="1h", non_blocking=False)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -78,7 +78,8 @@ public class FileTables implements TableFormat {
     for (int i = 0; i < tests.size(); i++) {
       Attribute column = (Attribute) ((Object[]) tests.get(i))[0];
       Expression one = (Expression) ((Object[]) tests.get(i))[1];
-      if (edit.snapshot == null && isDotted(column)) continue;  // Spark would push it down by itself
+      // in a build side Spark would push it down by itself
+      if (edit.snapshot == null && !readerMayTest(KnownFiles.of(leaf), column)) continue;
       test = ScanEdit.and(test, edit.snapshot == null ? one : whileCurrent(leaf, column, one, edit, conditions));
     }
     List late = edit.lateTests(leaf);
@@ -91,19 +92,23 @@ public class FileTables implements TableFormat {
   /** The test, as long as the tables have not changed; then the reader gets it too, as Spark would hand it over. */
   private static Expression whileCurrent(LogicalPlan plan, Attribute column, Expression test, ScanEdit edit, List conditions) {
     HadoopFsRelation files = KnownFiles.of(plan);
-    // the reader finds the column of a condition by its name, and judges it by the file's own numbers: where they are wider
-    // than the column's they are cut off when they are read
-    boolean cutOff = column.dataType() instanceof ByteType || column.dataType() instanceof ShortType;
     boolean inFolders = files.partitionSchema().getFieldIndex(column.name()).isDefined();
-    if (!inFolders && !cutOff && !isDotted(column) && !KnownFiles.isByFieldId(files)) {
+    if (!inFolders && readerMayTest(files, column)) {
       scala.Option pushed = DataSourceStrategy$.MODULE$.translateFilter(test, DataSourceUtils$.MODULE$.supportNestedPredicatePushdown(files));
       if (pushed.isDefined()) conditions.add(pushed.get());
     }
     return SnapshotTest.orElse(edit.snapshot, column, test);
   }
 
-  /** Spark's Parquet reader takes a pushed condition on `a.b` for one on field b of struct a, and loses rows. */
-  private static boolean isDotted(Attribute column) { return column.name().indexOf('.') >= 0; }
+  /**
+   * Whether the Parquet reader can be given a condition on a column. It finds the column by its name, also where Spark finds
+   * it by field id; it takes `a.b` for field b of struct a; and it judges by the file's own numbers, which are cut off where
+   * they are wider than the column's.
+   */
+  private static boolean readerMayTest(HadoopFsRelation files, Attribute column) {
+    boolean cutOff = column.dataType() instanceof ByteType || column.dataType() instanceof ShortType;
+    return !cutOff && column.name().indexOf('.') < 0 && !KnownFiles.isByFieldId(files);
+  }
 
   private static LogicalRelation onlyFiles(LogicalRelation plan, ScanEdit edit, List conditions) {
     HadoopFsRelation files = KnownFiles.of(plan);
