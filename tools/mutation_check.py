@@ -36,8 +36,15 @@ def check_texts(mutations: Sequence[Mutation]) -> list[str]:
         count = path.read_text().count(mutation.text) if path.exists() else 0
         if count != 1:
             wrong.append(f"{mutation.name}: the text stands {count} times in {mutation.file}")
-        wrong += [f"{mutation.name}: no {test}" for test in mutation.tests if not (ROOT / test.split("::")[0]).exists()]
+        wrong += [f"{mutation.name}: no {test}" for test in mutation.tests if not _exists(test)]
     return wrong
+
+
+def _exists(test: str) -> bool:
+    """Whether there is such a file or folder and, where a test is named, such a function in it."""
+    place, _, name = test.partition("::")
+    path = ROOT / place
+    return path.exists() and (not name or f"def {name.partition('[')[0]}(" in path.read_text())
 
 
 def copy_to(scratch: Path) -> None:

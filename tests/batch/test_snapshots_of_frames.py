@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +26,49 @@ OPTIONS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 
 
-def same_steps(spark: SparkSession, home: Path, layout: str, mode: str, steps: Steps) -> list[Answer]:
-    """Take the same steps on tables of their own with Headgate off and on; return the answers of each step."""
+@dataclass
+class Plain:
+    """What plain Spark answers in the steps of each test; the modes of Headgate that share settings share it."""
+
+    spark: SparkSession
+    new_folder: Callable[[], Path]
+    told: dict[tuple[object, ...], list[Answer]] = field(default_factory=dict)
+
+    def answers(self, layout: str, configured: dict[str, str], steps: Steps) -> list[Answer]:
+        key = (steps.__qualname__, layout, *configured)
+        if key not in self.told:
+            with made(self.spark, self.new_folder(), layout) as tables:
+                self.told[key] = steps(tables)
+        return self.told[key]
+
+
+@pytest.fixture(scope="module")
+def plain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Plain:
+    return Plain(spark, lambda: tmp_path_factory.mktemp("off"))
+
+
+def same_steps(plain: Plain, home: Path, layout: str, mode: str, steps: Steps) -> None:
+    """Take the same steps on tables of their own with Headgate off and on: each has the same answer."""
     options, configured = OPTIONS[mode]
-    with settings(spark, **INTERPRETED, **configured):
-        with made(spark, home / "off", layout) as tables:
-            expected = steps(tables)
-        with made(spark, home / "on", layout) as tables, enabled(spark, **options) as gate:
+    with settings(plain.spark, **INTERPRETED, **configured):
+        expected = plain.answers(layout, configured, steps)
+        with made(plain.spark, home, layout) as tables, enabled(plain.spark, **options) as gate:
             found = steps(tables)
             narrowed = any(f.late or f.state == "applied" for report in gate.reports for f in report.filters)
             assert gate.report().failures == []
-    assert found == expected, "\n".join(f"{a} off, {b} on" for a, b in zip(expected, found, strict=True) if a != b)
+    assert_same_answers(expected, found)
     assert narrowed, "no filter was applied, so nothing could go wrong"
-    return expected
+
+
+def assert_same_answers(expected: list[Answer], found: list[Answer]) -> None:
+    assert found == expected, "\n".join(f"{a} off, {b} on" for a, b in zip(expected, found, strict=True) if a != b)
 
 
 @pytest.mark.parametrize("mode", OPTIONS)
 @pytest.mark.parametrize("on", [True, False], ids=["enabled", "not enabled"])
-def test_filtered_frames_are_fresh(spark: SparkSession, tmp_path: Path, come_first: None, on: bool, mode: str) -> None:
+def test_filtered_frames_are_fresh(
+    spark: SparkSession, plain: Plain, tmp_path: Path, come_first: None, on: bool, mode: str
+) -> None:
     """A frame from `headgate.filtered` lives on while its tables change, and reads them anew each time."""
     options, configured = OPTIONS[mode]
     headgate_settings = {
@@ -51,7 +77,7 @@ def test_filtered_frames_are_fresh(spark: SparkSession, tmp_path: Path, come_fir
         "spark_headgate_nonBlocking": str(options["non_blocking"]).lower(),
     }
 
-    def steps(tables: ChangingTables, make: Callable[[Any], Any]) -> list[Answer]:
+    def steps(tables: ChangingTables, make: Callable[[Any], Any] = lambda frame: frame) -> list[Answer]:
         frames = [make(spark.sql(query)) for query in queries("catalog").values()]
         told = [outcome(lambda f=f: f.where("true")) for f in frames]
         tables.insert("dim", [(55, 1, 5)])
@@ -62,18 +88,17 @@ def test_filtered_frames_are_fresh(spark: SparkSession, tmp_path: Path, come_fir
         return told + [outcome(lambda f=f: f.groupBy().count()) for f in frames]
 
     with settings(spark, **INTERPRETED, **configured, **headgate_settings):
-        with made(spark, tmp_path / "off", "catalog") as tables:
-            expected = steps(tables, lambda frame: frame)
-        with made(spark, tmp_path / "on", "catalog") as tables:
+        expected = plain.answers("catalog", configured, steps)
+        with made(spark, tmp_path, "catalog") as tables:
             if on:
                 headgate.enable(spark)
             found = steps(tables, headgate.filtered)
-    assert found == expected, "\n".join(f"{a} off, {b} on" for a, b in zip(expected, found, strict=True) if a != b)
+    assert_same_answers(expected, found)
 
 
 @pytest.mark.parametrize("mode", OPTIONS)
 def test_a_cached_frame_planned_before_a_change(
-    spark: SparkSession, tmp_path: Path, come_first: None, mode: str
+    spark: SparkSession, plain: Plain, tmp_path: Path, come_first: None, mode: str
 ) -> None:
     """A cache that is filled after a change holds what plain Spark's holds."""
 
@@ -91,7 +116,7 @@ def test_a_cached_frame_planned_before_a_change(
             for frame in made_cached:
                 frame.unpersist(blocking=True)
 
-    same_steps(spark, tmp_path, "catalog", mode, steps)
+    same_steps(plain, tmp_path, "catalog", mode, steps)
 
 
 JOINED = "select d.id, f.v from ({}) d left join live_fact f on f.k = d.id"
@@ -103,7 +128,9 @@ SUBQUERIES = (
 
 
 @pytest.mark.parametrize("mode", OPTIONS)
-def test_a_subquery_whose_table_changes(spark: SparkSession, tmp_path: Path, come_first: None, mode: str) -> None:
+def test_a_subquery_whose_table_changes(
+    spark: SparkSession, plain: Plain, tmp_path: Path, come_first: None, mode: str
+) -> None:
     """The table that only a subquery of the build side reads is learned from as well."""
 
     def steps(tables: ChangingTables) -> list[Answer]:
@@ -114,13 +141,13 @@ def test_a_subquery_whose_table_changes(spark: SparkSession, tmp_path: Path, com
         tables.overwrite("fact", [(k, 99 if k == 45 else 55 if k == 70 else k // 4, 0) for k in range(100)])
         return [outcome(lambda f=f: f) for f in frames]
 
-    same_steps(spark, tmp_path, "catalog", mode, steps)
+    same_steps(plain, tmp_path, "catalog", mode, steps)
 
 
 @pytest.mark.parametrize("mode", OPTIONS)
 @pytest.mark.parametrize("layout", ["catalog", "path"])
 def test_a_table_dropped_and_made_again(
-    spark: SparkSession, tmp_path: Path, come_first: None, layout: str, mode: str
+    spark: SparkSession, plain: Plain, tmp_path: Path, come_first: None, layout: str, mode: str
 ) -> None:
     """A new frame reads the new table; an old one ends as it does in plain Spark."""
 
@@ -135,7 +162,7 @@ def test_a_table_dropped_and_made_again(
         told.append(outcome(lambda: spark.sql(query)))
         return told
 
-    same_steps(spark, tmp_path, layout, mode, steps)
+    same_steps(plain, tmp_path, layout, mode, steps)
 
 
 # --- files rewritten in place -----------------------------------------------------------------------------------------

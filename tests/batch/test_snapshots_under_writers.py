@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
+from itertools import compress, product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.batch.changing_tables import ChangingTables, queries
+from tests.batch.changing_tables import ChangingTables, Rows, queries
 from tests.batch.differential import INTERPRETED, Answer, enabled, outcome, rows_of, settings
 from tests.batch.moments import MOMENTS, once_at
 from tests.batch.test_snapshots import LATE, NO_BROADCAST, WAITING, made
@@ -27,16 +27,27 @@ MODES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 
 
-def possible_answers(spark: SparkSession, home: Path, query: str, writes: dict[str, Any]) -> list[Answer]:
-    """Return what plain Spark says with each table before and after its write, independently of one another."""
-    told = []
-    for number, chosen in enumerate(product((False, True), repeat=len(writes))):
-        with made(spark, home / str(number), "catalog") as tables:
-            for (table, rows), written in zip(writes.items(), chosen, strict=True):
-                if written:
-                    tables.insert(table, rows)
-            told.append(outcome(lambda: spark.sql(query)))
-    return told
+@pytest.fixture(scope="module")
+def possible_answers(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, str], list[Answer]]:
+    """What plain Spark says with each table before and after its write, independently of one another."""
+    told: dict[tuple[str, str], list[Answer]] = {}
+
+    def answer(name: str, writes: list[tuple[str, Rows]]) -> Answer:
+        with made(spark, tmp_path_factory.mktemp("off"), "catalog") as tables:
+            for table, rows in writes:
+                tables.insert(table, rows)
+            return outcome(lambda: spark.sql(queries("catalog")[name]))
+
+    def answers(name: str, written: str) -> list[Answer]:
+        if (name, written) not in told:
+            writes = WRITES[written].items()
+            choices = product((False, True), repeat=len(writes))
+            told[name, written] = [answer(name, list(compress(writes, chosen))) for chosen in choices]
+        return told[name, written]
+
+    return answers
 
 
 @pytest.mark.slow
@@ -44,7 +55,12 @@ def possible_answers(spark: SparkSession, home: Path, query: str, writes: dict[s
 @pytest.mark.parametrize("written", WRITES)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_write_while_the_query_is_planned(
-    spark: SparkSession, tmp_path: Path, moment: str, written: str, mode: str
+    spark: SparkSession,
+    tmp_path: Path,
+    possible_answers: Callable[[str, str], list[Answer]],
+    moment: str,
+    written: str,
+    mode: str,
 ) -> None:
     """An INSERT in another thread is seen whole or not at all, by the query, by its second run, and by the next query."""
     options, configured = MODES[mode]
@@ -52,7 +68,7 @@ def test_a_write_while_the_query_is_planned(
     with settings(spark, **INTERPRETED, **configured):
         for name in ("left", "anti") if written != "both" else ("left",):
             query = queries("catalog")[name]
-            possible = possible_answers(spark, tmp_path / name, query, writes)
+            possible = possible_answers(name, written)
             with made(spark, tmp_path / name / "on", "catalog") as tables, enabled(spark, **options) as gate:
 
                 def write(tables: ChangingTables = tables) -> None:

@@ -1,7 +1,7 @@
 """Random streams through every stateful operator: with Headgate and without it, nothing differs, to the last bit.
 
-A usual run takes twenty streams, which are two programs; HEADGATE_STREAMS=all takes two hundred, and a number takes
-so many.
+A usual run takes ten streams, which are one program; HEADGATE_STREAMS=all takes two hundred, and a number takes so
+many.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.stream.streams import Pair
 
 STREAMS_EACH = 10  # in one program
 PROGRAMS = [random_program(seed) for seed in range(20)]
-WANTED = os.environ.get("HEADGATE_STREAMS", "20")
+WANTED = os.environ.get("HEADGATE_STREAMS", "10")
 SEEDS = range(len(PROGRAMS) if WANTED == "all" else math.ceil(int(WANTED) / STREAMS_EACH))
 RESTART_AFTER = 2
 

@@ -16,7 +16,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
-from headgate.catalyst.compiler import JavaClasses, compiled
+from headgate.catalyst.compiler import JavaClasses, compiled, texts
 from headgate.catalyst.query import CatalystQuery
 from headgate.config import Setting, key_of
 from headgate.errors import UnsupportedSession
@@ -63,6 +63,7 @@ class SparkBridge:
         _check_classic(spark)
         self._spark = spark
         self._classes = compiled(spark.sparkContext)
+        self._datasets = getattr(spark._jvm, "org.apache.spark.sql.classic.Dataset")
         ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
         self._callback = _Callback(rewrite, self._classes)
         self._rule = self._classes.new("plan.GateRule", spark._jsparkSession, self._callback)
@@ -106,17 +107,13 @@ class SparkBridge:
                 self._spark.conf.set(key, text)
 
     def _set(self, rules: list[Any]) -> None:
-        jvm: Any = self._spark._jvm
-        packed = jvm.java.util.ArrayList()
-        for rule in rules:
-            packed.add(rule)
         setter = getattr(self._spark._jsparkSession.experimental(), "extraOptimizations_$eq")
-        setter(jvm.org.apache.spark.api.python.PythonUtils.toSeq(packed))
+        setter(getattr(self._spark._jvm, "org.apache.spark.api.python.PythonUtils").toSeq(self._classes.listed(rules)))
 
     @property
     def failures(self) -> list[str]:
         """What went wrong inside Headgate, newest last; the queries ran unfiltered."""
-        return [*self._callback.failures, *(str(failure) for failure in self._rule.failures())]
+        return [*self._callback.failures, *texts(self._rule.failures())]
 
     def note_failure(self, error: Exception) -> None:
         """Count a failure of Headgate that left a query unfiltered."""
@@ -133,7 +130,7 @@ class SparkBridge:
 
     def ended_queries(self) -> list[tuple[str, str]]:
         """Return the queries with late filters that have ended since this was asked last, and how they ended."""
-        return [(str(ended).split()[0], str(ended).split()[1]) for ended in self._rule.endedQueries()]
+        return [(ended.split()[0], ended.split()[1]) for ended in texts(self._rule.endedQueries())]
 
     def plans_seen(self) -> int:
         """Return how many optimized plans the rule has seen."""
@@ -150,9 +147,7 @@ class SparkBridge:
             return CatalystQuery(self._rule.contextOf(frame._jdf.queryExecution().analyzed()), self._classes)
         self._rule.pause()
         try:
-            fresh = self._spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(  # type: ignore[union-attr]
-                self._spark._jsparkSession, frame._jdf.queryExecution().analyzed()
-            )
+            fresh = self._datasets.ofRows(self._spark._jsparkSession, frame._jdf.queryExecution().analyzed())
             plan = fresh.queryExecution().optimizedPlan()
         finally:
             self._rule.resume()
@@ -160,12 +155,11 @@ class SparkBridge:
 
     def marked(self, frame: Any) -> Any:
         """Return a DataFrame of the same rows whose queries are filtered even where the session's are not."""
-        execution, jvm = frame._jdf.queryExecution(), self._spark._jvm
+        execution = frame._jdf.queryExecution()
         plan = self._classes.call("plan.Marks", "marked", execution.analyzed(), execution.withCachedData())
         if plan.equals(execution.analyzed()):
             return frame
-        dataset: Any = jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
-        return DataFrame(dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
+        return DataFrame(self._datasets.ofRows(self._spark._jsparkSession, plan), self._spark)
 
     def published(self, frame: Any, columns: dict[int, str], id: str) -> Any:
         """Return a DataFrame of the same rows with marks on some scans: the column that values are published for."""
@@ -173,8 +167,7 @@ class SparkBridge:
         scans, names = listed(columns), listed(columns.values())
         marked = (execution.analyzed(), execution.withCachedData(), scans, names, id)
         plan = self._classes.call("format.Published", "marked", *marked)
-        dataset: Any = self._spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
-        return DataFrame(dataset.ofRows(self._spark._jsparkSession, plan), self._spark)
+        return DataFrame(self._datasets.ofRows(self._spark._jsparkSession, plan), self._spark)
 
     def filter_only_marked(self, only: bool) -> None:
         """Filter only the queries of marked DataFrames, or those of the whole session."""
@@ -201,7 +194,7 @@ def bytes_read(spark: SparkSession) -> int:
     Spark's own input metric misses vectored reads of local files.
     """
     jvm: Any = spark._jvm
-    counters = Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/io")
+    counters = Path(f"/proc/{getattr(jvm, 'java.lang.ProcessHandle').current().pid()}/io")
     try:
         words = counters.read_text().split()
         return int(words[words.index("rchar:") + 1])

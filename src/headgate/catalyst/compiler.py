@@ -17,6 +17,7 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject
 
+_RESOURCE = "org.codehaus.commons.compiler.util.resource"
 _lock = Lock()
 _loaded: dict[str, JavaClasses] = {}
 
@@ -25,27 +26,38 @@ class JavaClasses:
     """The compiled classes, found by name."""
 
     def __init__(self, jvm: Any, loader: JavaObject) -> None:
-        self._jvm, self._loader = jvm, loader
+        # by its whole name at once: py4j asks for a class called `java` first, which takes a search through every jar
+        self._new_list, self._loader = getattr(jvm, "java.util.ArrayList"), loader
+        self._constructors: dict[str, JavaObject] = {}
+        self._methods: dict[tuple[str, str], JavaObject] = {}
 
     def listed(self, items: Iterable[Any]) -> Any:
         """Return a Java list; a py4j array cannot hold a Python proxy, and a list can."""
-        packed = self._jvm.java.util.ArrayList()
+        packed = self._new_list()
         for item in items:
             packed.add(item)
         return packed
 
     def new(self, name: str, *arguments: Any) -> JavaObject:
         """Make an instance of ``headgate.<name>``, such as ``plan.GateRule``, with its only constructor."""
-        return (
-            self._loader.loadClass(f"headgate.{name}")
-            .getConstructors()[0]
-            .newInstance(self.listed(arguments).toArray())
-        )
+        if name not in self._constructors:
+            self._constructors[name] = self._loader.loadClass(f"headgate.{name}").getConstructors()[0]
+        return self._constructors[name].newInstance(self.listed(arguments).toArray())
 
     def call(self, name: str, method: str, *arguments: Any) -> Any:
         """Call a static method of ``headgate.<name>``, such as ``plan.Marks``."""
-        found = next(m for m in self._loader.loadClass(f"headgate.{name}").getMethods() if m.getName() == method)
-        return found.invoke(None, self.listed(arguments).toArray())
+        if (name, method) not in self._methods:
+            methods = self._loader.loadClass(f"headgate.{name}").getMethods()
+            self._methods[name, method] = next(found for found in methods if found.getName() == method)
+        return self._methods[name, method].invoke(None, self.listed(arguments).toArray())
+
+
+def texts(items: JavaObject) -> list[str]:
+    """Return the items of a Java list as texts.
+
+    By number, since py4j's iterators end with an exception, which PySpark examines at length.
+    """
+    return [str(items.get(i)) for i in range(items.size())]
 
 
 def compiled(context: Any) -> JavaClasses:
@@ -69,17 +81,17 @@ def java_sources() -> dict[str, str]:
 def _compile(context: Any) -> JavaClasses:
     jvm, sources = context._jvm, java_sources()
     home = Path(tempfile.mkdtemp(prefix="headgate-", dir=context._temp_dir))
-    resource = jvm.org.codehaus.commons.compiler.util.resource
-    inputs = context._gateway.new_array(resource.Resource, len(sources))
+    file, resource = getattr(jvm, "java.io.File"), getattr(jvm, f"{_RESOURCE}.FileResource")
+    inputs = context._gateway.new_array(getattr(jvm, f"{_RESOURCE}.Resource"), len(sources))
     for i, (name, source) in enumerate(sources.items()):
         path = home / "src" / "headgate" / f"{name}.java"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source)
-        inputs[i] = resource.FileResource(jvm.java.io.File(str(path)))
+        inputs[i] = resource(file(str(path)))
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     compiler = jvm.org.codehaus.janino.Compiler()
     compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader))
-    compiler.setDestinationDirectory(jvm.java.io.File(str(home / "classes")), False)
+    compiler.setDestinationDirectory(file(str(home / "classes")), False)
     compiler.compile(inputs)
     jar = home / "headgate.jar"
     with zipfile.ZipFile(jar, "w") as archive:
@@ -87,5 +99,5 @@ def _compile(context: Any) -> JavaClasses:
             for name in names:
                 archive.write(Path(folder) / name, str(Path(folder, name).relative_to(home / "classes")))
     context._jsc.addJar(str(jar))
-    loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
+    loader.addURL(file(str(jar)).toURI().toURL())
     return JavaClasses(jvm, loader)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headgate.catalyst.compiler import JavaClasses
+from headgate.catalyst.compiler import JavaClasses, texts
 from headgate.catalyst.listing import read_listing
 from headgate.catalyst.packed import PackedBuild, unpack_builds, unpack_tap
 from headgate.catalyst.reader import read_plan
@@ -45,7 +45,7 @@ class CatalystQuery:
 
     def tapped_filters(self) -> list[str]:
         """Return the filters whose build sides are tapped in the plan that was written."""
-        return [str(name) for name in self._context.taps().filters()]
+        return texts(self._context.taps().filters())
 
     def wait_for_tap(self, filter: str, seconds: float) -> list[bytes] | None:
         """Return the packed keys that each task of a tap reported, or None when it still collects after so long."""

@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.parquet.HadoopReadOptions;
+import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
@@ -82,7 +84,9 @@ public class LateGate implements java.io.Serializable {
     ParquetFileReader reader = null;
     try {
       Configuration hadoop = ((SerializableConfiguration) conf.value()).value();
-      reader = ParquetFileReader.open(HadoopInputFile.fromPath(file.toPath(), hadoop));
+      // options of its own would make Parquet read Hadoop's default settings from their XML files for each file
+      ParquetReadOptions options = HadoopReadOptions.builder(hadoop, file.toPath()).build();
+      reader = ParquetFileReader.open(HadoopInputFile.fromPath(file.toPath(), hadoop), options);
       List found = new ArrayList();
       List all = reader.getFooter().getBlocks();
       for (int i = 0; i < all.size(); i++) {
