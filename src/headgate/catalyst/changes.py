@@ -1,0 +1,162 @@
+"""Put Headgate's operators over changelogs into a streaming DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
+from pyspark.sql.types import DataType, StructType, _parse_datatype_json_string
+
+from headgate.catalyst.compiler import JavaClasses, compiled
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSides:
+    """One comparison of the two sides, as SQL over the columns of each, with casts to the type that both have."""
+
+    left: str
+    operator: str
+    right: str
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionParts:
+    """A condition taken apart: its comparisons, and conditions on the left side alone."""
+
+    comparisons: list[ComparedSides]
+    left_only: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FilterOperator:
+    """What the dynamic filter operator has to know; ``kept`` says what its state is for, which a restart checks."""
+
+    name: str
+    operator: str
+    kept: str
+    ordered: bool
+    moves: str
+    piece_rows: int
+
+
+def condition_parts(left: StructType, right: StructType, condition: str, frame: DataFrame) -> ConditionParts:
+    """Take a condition apart as Spark understands it; raise ValueError where it compares what cannot be compared."""
+    spark = frame.sparkSession
+    sides = [spark.createDataFrame([], side).alias(name) for side, name in ((left, "left"), (right, "right"))]
+    analyzed = sides[0].crossJoin(sides[1]).where(condition)._jdf.queryExecution().analyzed()
+    try:
+        parts = [list(part) for part in _classes(frame).call("changes.Conditions", "parts", analyzed)]
+    except Py4JJavaError as error:
+        raise ValueError(_cause(error)) from None
+    compared = [
+        ComparedSides(part[1], part[2], part[3], _parse_datatype_json_string(part[4]))
+        for part in parts
+        if part[0] == "compare"
+    ]
+    return ConditionParts(compared, [part[1] for part in parts if part[0] == "left"])
+
+
+def has_order(type: DataType, frame: DataFrame) -> bool:
+    """Whether values of this type can be kept in order."""
+    return bool(_classes(frame).call("changes.Packing", "width", _java_type(type, frame)) >= 0)
+
+
+def left_record(frame: DataFrame, kind: Column, value: Column, key: Sequence[str], columns: Sequence[str]) -> Column:
+    """Return each change of the left side as bytes: its kind, key, and the row in the order of the value."""
+    fields = sf.struct(
+        kind.cast("int").alias("kind"),
+        value.alias("value"),
+        sf.struct(*(sf.col(_quoted(name)) for name in key)).alias("key"),
+        sf.struct(*(sf.col(_quoted(name)) for name in columns)).alias("row"),
+    )
+    return _packed("left", frame, fields)
+
+
+def right_record(frame: DataFrame, kind: Column, value: Column, order: Column) -> Column:
+    """Return each change of the right side as bytes."""
+    fields = sf.struct(
+        kind.cast("int").alias("kind"),
+        value.alias("value"),
+        value.cast("string").alias("text"),
+        order.alias("order"),
+    )
+    return _packed("right", frame, fields)
+
+
+def unpacked(frame: DataFrame, bytes: Column, row: StructType, behind: DataType | None = None) -> Column:
+    """Return the rows again that were packed, or that stand behind the code of a value of some type."""
+    value = None if behind is None else _java_type(behind, frame)
+    made = _classes(frame).call("changes.Packing", "unpacked", _java(bytes), value, _java_type(row, frame))
+    return ClassicColumn(made)
+
+
+def filtered_changes(records: DataFrame, operator: FilterOperator) -> DataFrame:
+    """Run the dynamic filter operator over records (vnode, packed); return its changes (op, item)."""
+    classes, context = _classes(records), records.sparkSession.sparkContext
+    counted = classes.new("changes.EpochRecords")
+    context._jsc.sc().register(counted, operator.name)
+    made = classes.new(
+        "changes.MovingFilter",
+        operator.name,
+        operator.operator,
+        operator.kept,
+        operator.ordered,
+        operator.moves,
+        operator.piece_rows,
+        counted,
+    )
+    return _transformed(records, "vnode", "INT", made, "op int, item binary")
+
+
+def _transformed(records: DataFrame, by: str, key: str, processor: Any, output: str) -> DataFrame:
+    """Attach a stateful processor to groups of records."""
+    jvm: Any = records.sparkSession._jvm
+    encoders, streaming = (
+        getattr(jvm, "org.apache.spark.sql.Encoders"),
+        "org.apache.spark.sql.streaming",
+    )
+    grouped = getattr(records.groupBy(by)._jgd, "as")(getattr(encoders, key)(), encoders.row(records._jdf.schema()))
+    none = getattr(getattr(jvm, f"{streaming}.TimeMode"), "None")()
+    append = getattr(jvm, f"{streaming}.OutputMode").Append()
+    made = encoders.row(getattr(jvm, "org.apache.spark.sql.types.StructType").fromDDL(output))
+    return ClassicFrame(grouped.transformWithState(processor, none, append, made), records.sparkSession)
+
+
+def _packed(side: str, frame: DataFrame, fields: Column) -> Column:
+    struct = frame.select(fields.alias("fields")).schema["fields"].dataType
+    return ClassicColumn(_classes(frame).call("changes.Packing", side, _java(fields), _java_type(struct, frame)))
+
+
+def _classes(frame: DataFrame) -> JavaClasses:
+    return compiled(frame.sparkSession.sparkContext)
+
+
+def _java(column: Column) -> Any:
+    return column._jc
+
+
+def _java_type(type: DataType, frame: DataFrame) -> Any:
+    jvm: Any = frame.sparkSession._jvm
+    return getattr(jvm, "org.apache.spark.sql.types.DataType").fromJson(type.json())
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _cause(error: Py4JJavaError) -> str:
+    """Return the message of the first cause: reflection wraps what Java threw."""
+    failure = error.java_exception
+    while failure.getCause() is not None:
+        failure = failure.getCause()
+    return str(failure.getMessage())

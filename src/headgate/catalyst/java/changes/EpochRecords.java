@@ -1,0 +1,49 @@
+package headgate.changes;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import org.apache.spark.util.AccumulatorV2;
+
+/** What one operator did in its last epochs, added up over its vnodes; tasks report through Spark's accumulators. */
+public class EpochRecords extends AccumulatorV2 {
+  private static final int REMEMBERED = 100;
+  private final LinkedHashMap records = new LinkedHashMap();  // query and batch -> EpochRecord, oldest first
+
+  public EpochRecords() { super(); }
+
+  public synchronized void add(Object record) {
+    EpochRecord one = (EpochRecord) record;
+    String key = one.query + " " + one.batch;
+    EpochRecord known = (EpochRecord) records.get(key);
+    if (known == null) records.put(key, one.copied());
+    else known.add(one);
+    if (records.size() > REMEMBERED) records.remove(records.keySet().iterator().next());
+  }
+
+  public synchronized boolean isZero() { return records.isEmpty(); }
+  public synchronized void reset() { records.clear(); }
+
+  public synchronized AccumulatorV2 copy() {
+    EpochRecords twin = new EpochRecords();
+    for (Iterator all = records.values().iterator(); all.hasNext();) twin.add(all.next());
+    return twin;
+  }
+
+  public void merge(AccumulatorV2 other) {
+    List theirs = ((EpochRecords) other).taken();
+    for (int i = 0; i < theirs.size(); i++) add(theirs.get(i));
+  }
+
+  synchronized List taken() { return new ArrayList(records.values()); }
+
+  /** The last epoch of a query, or null. */
+  synchronized EpochRecord last() {
+    EpochRecord last = null;
+    for (Iterator all = records.values().iterator(); all.hasNext();) last = (EpochRecord) all.next();
+    return last;
+  }
+
+  public synchronized Object value() { return Long.valueOf(records.size()); }
+}

@@ -1,0 +1,51 @@
+package headgate.changes;
+
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.streaming.MapState;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StatefulProcessor;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.ValueState;
+
+/**
+ * The dynamic filter operator: rows whose value stands in a relation to one that moves, as a changelog.
+ *
+ * It is called once for each vnode and epoch; the end of its input is the end of the epoch.
+ */
+public class MovingFilter extends StatefulProcessor {
+  private static final long serialVersionUID = 1L;
+  final String name;
+  final Comparison comparison;
+  final String kept;  // what the state must have been made for
+  final boolean ordered;
+  final String moves;  // up, down, or both
+  final long pieceRows;  // of one vnode and epoch; 0 means all
+  final EpochRecords records;
+  transient ValueState head;
+  transient MapState zones;
+  transient MapState blocks;
+
+  public MovingFilter(String name, String operator, String kept, boolean ordered, String moves, long pieceRows, EpochRecords records) {
+    this.name = name;
+    this.comparison = new Comparison(operator);
+    this.kept = kept;
+    this.ordered = ordered;
+    this.moves = moves;
+    this.pieceRows = pieceRows;
+    this.records = records;
+  }
+
+  public void init(OutputMode outputMode, TimeMode timeMode) {
+    head = getHandle().getValueState("head", Encoders.BINARY(), TTLConfig.NONE());
+    zones = getHandle().getMapState("zones", Encoders.LONG(), Encoders.BINARY(), TTLConfig.NONE());
+    blocks = getHandle().getMapState("blocks", Encoders.LONG(), Encoders.BINARY(), TTLConfig.NONE());
+  }
+
+  public scala.collection.Iterator handleInputRows(Object vnode, scala.collection.Iterator rows, TimerValues timers) {
+    String query = getHandle().getQueryInfo().getQueryId().toString();
+    EpochRecord record = new EpochRecord(query, getHandle().getQueryInfo().getBatchId());
+    return new MovingEpoch(this, ((Integer) vnode).intValue(), rows, record);
+  }
+}

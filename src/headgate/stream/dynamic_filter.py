@@ -1,0 +1,152 @@
+"""The dynamic filter operator: the rows of a stream that compare in a given way with a value that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from headgate.catalyst.changes import (
+    ComparedSides,
+    ConditionParts,
+    FilterOperator,
+    condition_parts,
+    filtered_changes,
+    has_order,
+    left_record,
+    right_record,
+    unpacked,
+)
+from headgate.errors import BadInput
+from headgate.stream.changelog import (
+    OP,
+    check_changelog,
+    columns_of,
+    is_changelog,
+    key_columns,
+    kind_of,
+    op_of,
+    schema_of,
+    use_rocksdb,
+)
+from headgate.stream.vnodes import vnode_ids
+
+Moves = Literal["both", "up", "down"]
+_RIGHT_IN, _RIGHT_OUT, _RIGHT_LATEST = 4, 5, 6
+
+
+def dynamic_filter(
+    left: DataFrame,
+    right: DataFrame,
+    condition: str,
+    key: str | Sequence[str],
+    *,
+    order: str | None = None,
+    moves: Moves = "both",
+    piece_rows: int = 0,
+    vnodes: int = 64,
+) -> DataFrame:
+    """Return the rows of ``left`` that meet a condition with the one row of ``right``, as a changelog.
+
+    ``condition`` compares: ``"price > threshold"``, ``"left.v + 1 <= 2 * right.v and left.kind = 'a'"``. When the right
+    row changes, the rows that no longer pass are taken back, and those that were kept waiting for it are added.
+    A ``right`` with a column ``_op`` is a changelog; of another stream the row that is latest by ``order`` counts.
+    ``moves`` promises that the right value only goes "up" or "down", so that rows are forgotten that can never count
+    again. ``piece_rows`` bounds how many rows a move may add or take back in one batch; the rest follows in the next.
+    """
+    check_changelog(left, "the left side")
+    check_changelog(right, "the right side")
+    _check_options(right, order, moves, piece_rows, vnodes)
+    keys = key_columns(left, key, "the left side")
+    parts = _parts(left, right, condition)
+    use_rocksdb(left)
+    for part in parts.left_only:
+        left = left.alias("left").where(part).select(*columns_of_all(left))
+    for compared in parts.comparisons:
+        left = _compared(left, right, compared, keys, order, moves, piece_rows, vnodes)
+    return left
+
+
+def columns_of_all(frame: DataFrame) -> list[str]:
+    """Return all columns of a DataFrame, quoted."""
+    return [f"`{name}`" for name in frame.columns]
+
+
+def _parts(left: DataFrame, right: DataFrame, condition: str) -> ConditionParts:
+    try:
+        parts = condition_parts(schema_of(left), schema_of(right), condition, left)
+    except (AnalysisException, ParseException) as error:
+        raise BadInput(
+            f"condition {condition!r}: {str(error).strip().splitlines()[0]}; columns of the left side: "
+            f"{', '.join(columns_of(left))}; of the right side: {', '.join(columns_of(right))}. "
+            'A name that both sides have is written "left.name" or "right.name"'
+        ) from None
+    except ValueError as error:
+        raise BadInput(f"condition {condition!r}: {error}") from None
+    if not parts.comparisons:
+        raise BadInput(f"condition {condition!r} does not look at the right side; a plain filter would do")
+    return parts
+
+
+def _check_options(right: DataFrame, order: str | None, moves: str, piece_rows: int, vnodes: int) -> None:
+    if moves not in ("both", "up", "down"):
+        raise BadInput(f'moves is {moves!r}; it has to be "both", "up" or "down"')
+    if vnodes < 1 or vnodes & (vnodes - 1) or vnodes > 4096:
+        raise BadInput(f"vnodes is {vnodes}; it has to be a power of two up to 4,096")
+    if piece_rows < 0:
+        raise BadInput(f"piece_rows is {piece_rows}; it has to be 0, for no limit, or more")
+    if order is None:
+        return
+    if is_changelog(right):
+        raise BadInput("order is for a right side whose latest row counts; one with `_op` says itself what it holds")
+    if order not in right.columns:
+        raise BadInput(f"no column {order!r} in the right side; its columns are {', '.join(right.columns)}")
+    if not has_order(right.schema[order].dataType, right):
+        raise BadInput(f"order is {order!r} of type {right.schema[order].dataType.simpleString()}, which has no order")
+
+
+def _compared(
+    left: DataFrame,
+    right: DataFrame,
+    compared: ComparedSides,
+    keys: list[str],
+    order: str | None,
+    moves: str,
+    piece_rows: int,
+    vnodes: int,
+) -> DataFrame:
+    """Put one operator over the left side."""
+    ids, row = vnode_ids(vnodes), schema_of(left)
+    named = left.alias("left").withColumn("_value", sf.expr(compared.left)).where("_value is not null")
+    place = sf.pmod(sf.hash(*(f"`{name}`" for name in keys)), sf.lit(vnodes)) + 1
+    changes = named.select(
+        sf.element_at(sf.lit(list(ids)), place).alias("vnode"),
+        left_record(named, kind_of(left), sf.col("_value"), keys, columns_of(left)).alias("packed"),
+    )
+    operator = FilterOperator(
+        name=f"{compared.left} {compared.operator} {compared.right}",
+        operator=compared.operator,
+        kept=f"{row.simpleString()} by {compared.left} in {vnodes} vnodes",
+        ordered=order is not None,
+        moves=moves,
+        piece_rows=-(-piece_rows // vnodes),
+    )
+    records = changes.union(_right_records(right, compared, order).select(sf.explode(sf.lit(list(ids))), "packed"))
+    moved = filtered_changes(records, operator)
+    rows = moved.select(
+        op_of(sf.col("op")).alias(OP), unpacked(moved, sf.col("item"), row, compared.type).alias("_row")
+    )
+    return rows.select(OP, *(sf.col("_row").getField(name).alias(name) for name in columns_of(left)))
+
+
+def _right_records(right: DataFrame, compared: ComparedSides, order: str | None) -> DataFrame:
+    named = right.alias("right").withColumn("_value", sf.expr(compared.right))
+    at = sf.lit(0) if order is None else sf.col(f"`{order}`")
+    if is_changelog(right):
+        kind = sf.when(kind_of(right).isin(0, 2), _RIGHT_IN).otherwise(_RIGHT_OUT)
+    else:
+        kind = sf.lit(_RIGHT_LATEST)
+    return named.select(right_record(named, kind, sf.col("_value"), at).alias("packed"))
