@@ -1,6 +1,6 @@
 """Kill a streaming query with SIGKILL again and again, and compare what it wrote with a run that nobody disturbed.
 
-    python -m bench.restarts child FOLDER on|off     the query itself, in a process of its own
+    python -m bench.restarts child FOLDER SOURCE on|off QUERY MASTER     the query itself, in a process of its own
 
 The child tells on its standard output where it is: before it writes a batch and after. The parent kills it at seeded
 places, so a batch is lost before its rows are written, or after that and before Spark has noted it as done.
@@ -62,13 +62,45 @@ class Outcome:
     late_rows: int
 
 
-def run(home: Path, source: Path, *, kills: int = 0, seed: int = 0, headgate: bool = True) -> Outcome:
+def write_moves(folder: Path, seed: int, files: int = FILES) -> None:
+    """Write one file a batch: rows that come, change and go, and a value that jumps about, or is NULL."""
+    folder.mkdir(parents=True)
+    draw, there = random.Random(seed), dict[int, int]()
+    for number in range(files):
+        rows: list[dict[str, object]] = []
+        for key in draw.sample(sorted(there), min(len(there), ROWS // 4)):
+            rows.append({"_op": "-U", "id": key, "v": there.pop(key)})
+            if draw.random() < 0.5:
+                there[key] = draw.randrange(1_000)
+                rows.append({"_op": "+U", "id": key, "v": there[key]})
+            else:
+                rows[-1]["_op"] = "-D"
+        for key in range(number * ROWS, (number + 1) * ROWS):
+            there[key] = draw.randrange(1_000)
+            rows.append({"_op": "+I", "id": key, "v": there[key]})
+        rows.append({"at": number, "m": None if draw.random() < 0.1 else draw.randrange(1_000)})
+        schema = pa.schema([("_op", pa.string()), *((name, pa.int64()) for name in ("id", "v", "at", "m"))])
+        path = folder / f"batch-{number:04}.parquet"
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+        os.utime(path, (1_000_000 + number, 1_000_000 + number))
+
+
+def run(
+    home: Path,
+    source: Path,
+    *,
+    kills: int = 0,
+    seed: int = 0,
+    headgate: bool = True,
+    query: str = "windows",
+    master: str = "local[2]",
+) -> Outcome:
     """Run the query to its end, killing it at seeded places; return what it wrote."""
     draw, killed, late_rows = random.Random(seed), 0, 0
     home.mkdir(parents=True, exist_ok=True)
     while True:
         steps = draw.randint(1, 3) if killed < kills else None
-        ended, late = _attempt(home, source, steps, headgate)
+        ended, late = _attempt(home, source, steps, ["on" if headgate else "off", query, master])
         late_rows += late
         if ended:
             break
@@ -76,9 +108,9 @@ def run(home: Path, source: Path, *, kills: int = 0, seed: int = 0, headgate: bo
     return Outcome(written(home), killed, late_rows)
 
 
-def _attempt(home: Path, source: Path, steps: int | None, headgate: bool) -> tuple[bool, int]:
+def _attempt(home: Path, source: Path, steps: int | None, how: list[str]) -> tuple[bool, int]:
     """Start the query; kill it after some lines of its output, or wait for its end."""
-    command = [sys.executable, "-m", "bench.restarts", "child", str(home), str(source), "on" if headgate else "off"]
+    command = [sys.executable, "-m", "bench.restarts", "child", str(home), str(source), *how]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
     ) as child:
@@ -103,12 +135,12 @@ def _told(child: subprocess.Popen[str]) -> Iterator[str]:
             yield line
 
 
-def child(home: Path, source: Path, headgate_on: bool) -> None:
+def child(home: Path, source: Path, headgate_on: bool, query: str, master: str) -> None:
     """Run the query in a Spark of its own, and say how many late rows it left unread."""
     import headgate
 
     spark = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master(master)
         .config("spark.driver.memory", "1g")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -119,12 +151,29 @@ def child(home: Path, source: Path, headgate_on: bool) -> None:
     )
     if headgate_on:
         headgate.enable(spark)
-    query = count_by_window(spark, home, source)
-    print("late", headgate.streaming_report(query).late_rows, flush=True)
+    frame = rows_above(spark, source) if query == "moves" else counted_by_window(spark, source)
+    print("late", headgate.streaming_report(to_files(frame, home)).late_rows, flush=True)
     spark.stop()
 
 
-def count_by_window(spark: SparkSession, home: Path, source: Path) -> StreamingQuery:
+def counted_by_window(spark: SparkSession, source: Path) -> DataFrame:
+    """Return sums by window, of a stream with late rows."""
+    stream = spark.readStream.schema("k int, v int, ts timestamp").option("maxFilesPerTrigger", 1).parquet(str(source))
+    windows = stream.withWatermark("ts", "30 seconds").groupBy(sf.window("ts", "20 seconds"), "k")
+    return windows.agg(sf.sum("v").alias("v"))
+
+
+def rows_above(spark: SparkSession, source: Path) -> DataFrame:
+    """Return the rows above a value that moves."""
+    import headgate
+
+    schema = "_op string, id bigint, v bigint, at bigint, m bigint"
+    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
+    left, right = stream.where("at is null").select("_op", "id", "v"), stream.where("at is not null").select("at", "m")
+    return headgate.stream.dynamic_filter(left, right, "v > m", key="id", order="at", vnodes=4)
+
+
+def to_files(frame: DataFrame, home: Path) -> StreamingQuery:
     """Run the query to its end, each batch into a file of its own; one that runs again writes the same file again."""
     (home / "out").mkdir(parents=True, exist_ok=True)
 
@@ -136,12 +185,8 @@ def count_by_window(spark: SparkSession, home: Path, source: Path) -> StreamingQ
         hidden.rename(home / "out" / f"batch-{number:04}.json")
         print("wrote", number, flush=True)
 
-    stream = spark.readStream.schema("k int, v int, ts timestamp").option("maxFilesPerTrigger", 1).parquet(str(source))
-    counted = (
-        stream.withWatermark("ts", "30 seconds").groupBy(sf.window("ts", "20 seconds"), "k").agg(sf.sum("v").alias("v"))
-    )
     query = (
-        counted.writeStream.foreachBatch(write)
+        frame.writeStream.foreachBatch(write)
         .option("checkpointLocation", str(home / "checkpoint"))
         .trigger(availableNow=True)
         .start()
@@ -156,6 +201,6 @@ def written(home: Path) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5 or sys.argv[1] != "child" or sys.argv[4] not in ("on", "off"):
-        raise SystemExit("use: python -m bench.restarts child FOLDER SOURCE on|off")
-    child(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "on")
+    if len(sys.argv) != 7 or sys.argv[1] != "child" or sys.argv[4] not in ("on", "off"):
+        raise SystemExit("use: python -m bench.restarts child FOLDER SOURCE on|off windows|moves MASTER")
+    child(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "on", sys.argv[5], sys.argv[6])

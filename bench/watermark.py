@@ -23,11 +23,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
-from rich.console import Console
-from rich.table import Table
 
 import headgate
 from bench import restarts
+from bench.results import Result, all_met
 from headgate import WatermarkFilter
 
 SECOND = 1_000_000
@@ -35,31 +34,6 @@ HOUR = 3600 * SECOND
 NOW = 1_709_294_400 * SECOND
 FILES = 10  # in each batch
 LEAD_IN = 2  # batches until a watermark counts
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One line of the table; without a bar it is there to be known."""
-
-    what: str
-    measured: float
-    shown: Callable[[float], str]
-    bar: float | None = None
-    at_least: bool = False
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the measured value is on the right side of its bar."""
-        if self.bar is None:
-            return True
-        return self.measured >= self.bar if self.at_least else self.measured <= self.bar
-
-    def row(self) -> tuple[str, ...]:
-        """Return the cells of the table."""
-        if self.bar is None:
-            return self.what, self.shown(self.measured), "", ""
-        verdict = "[green]yes[/]" if self.is_met else "[red]no[/]"
-        return self.what, self.shown(self.measured), f"{'≥' if self.at_least else '≤'} {self.shown(self.bar)}", verdict
 
 
 def as_time(seconds: float) -> str:
@@ -250,20 +224,14 @@ def main() -> int:
     parser.add_argument("--batches", type=int, default=6, help="batches of ten files")
     parser.add_argument("--kills", type=int, default=20)
     given = parser.parse_args()
-    table = Table(title=f"Watermark pushdown: medians, streams over {given.rounds} interleaved rounds")
-    table.add_column("what")
-    for column in ("measured", "bar", "met"):
-        table.add_column(column, justify="right", no_wrap=True)
     with tempfile.TemporaryDirectory(prefix="headgate-bench-") as folder:
         results = [
             *arrow_batches(),
             *streams(Path(folder) / "streams", given.rounds, given.rows, given.batches),
             *killing(Path(folder) / "killing", given.kills),
         ]
-    for result in results:
-        table.add_row(*result.row())
-    Console().print(table)
-    return 0 if all(result.is_met for result in results) else 1
+    title = f"Watermark pushdown: medians, streams over {given.rounds} interleaved rounds"
+    return 0 if all_met(title, results) else 1
 
 
 if __name__ == "__main__":

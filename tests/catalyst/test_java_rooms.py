@@ -12,7 +12,7 @@ import headgate.catalyst
 
 JAVA = Path(headgate.catalyst.__file__).parent / "java"
 # From the ground up. A room imports only what stands before it; there are no exceptions.
-ROOMS = ("interop", "scan", "build", "late", "format", "tap", "stream", "changes", "plan")
+ROOMS = ("interop", "scan", "build", "late", "format", "tap", "changes", "stream", "plan")
 NAMED = re.compile(r"\bheadgate\.([a-z]+)\.(\w+|\*)")
 
 

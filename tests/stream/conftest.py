@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,12 +14,29 @@ import headgate
 @pytest.fixture
 def gated(spark: SparkSession) -> Iterator[SparkSession]:
     """The session with Headgate enabled."""
+    with as_before(spark):
+        headgate.enable(spark)
+        yield spark
+        headgate.disable(spark)
+
+
+@pytest.fixture
+def operators(spark: SparkSession) -> Iterator[None]:
+    """One task for each operator, which decides how long a micro-batch takes; operators choose where state is kept."""
+    with as_before(spark):
+        spark.conf.set("spark.sql.shuffle.partitions", "1")
+        yield
+
+
+@contextmanager
+def as_before(spark: SparkSession) -> Iterator[None]:
+    """Put the settings of the session back."""
     before = dict(spark.conf.getAll)
-    headgate.enable(spark)
-    yield spark
-    headgate.disable(spark)
-    for key, value in dict(spark.conf.getAll).items():
-        if key not in before:
-            spark.conf.unset(key)
-        elif value != before[key]:
-            spark.conf.set(key, before[key])
+    try:
+        yield
+    finally:
+        for key, value in dict(spark.conf.getAll).items():
+            if key not in before:
+                spark.conf.unset(key)
+            elif value != before[key]:
+                spark.conf.set(key, before[key])

@@ -11,6 +11,8 @@ from bench import restarts
 from tests.stream.streams import Pair
 from tests.stream.test_pushdown import RISING, windowed
 
+CLUSTER = "local-cluster[2,1,1024]"
+
 
 def test_a_restart_goes_on_with_the_watermark_of_the_checkpoint(gated: SparkSession, tmp_path: Path) -> None:
     """The filter is still there, and the first batch after a restart cuts off what it would have without one."""
@@ -32,9 +34,23 @@ def test_killed_twice_it_writes_what_an_undisturbed_run_writes(spark: SparkSessi
     restarts.write_input(tmp_path / "source", seed=6, files=8)
     plain = spark.newSession()
     plain.conf.set("spark.sql.shuffle.partitions", "1")
-    restarts.count_by_window(plain, tmp_path / "plain", tmp_path / "source")
+    restarts.to_files(restarts.counted_by_window(plain, tmp_path / "source"), tmp_path / "plain")
     killed = restarts.run(tmp_path / "killed", tmp_path / "source", kills=2, seed=6)
     assert killed.kills == 2
     assert killed.batches == restarts.written(tmp_path / "plain")
     assert len(killed.batches) >= 8
     assert killed.late_rows > 0
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+def test_a_moving_value_killed_twice(spark: SparkSession, tmp_path: Path) -> None:
+    """Each batch of the dynamic filter operator tells what it tells in a run that nobody disturbs, also on executors."""
+    restarts.write_moves(tmp_path / "source", seed=6, files=6)
+    plain = spark.newSession()
+    plain.conf.set("spark.sql.shuffle.partitions", "1")
+    restarts.to_files(restarts.rows_above(plain, tmp_path / "source"), tmp_path / "plain")
+    killed = restarts.run(tmp_path / "killed", tmp_path / "source", kills=2, seed=6, query="moves", master=CLUSTER)
+    assert killed.kills == 2
+    assert killed.batches == restarts.written(tmp_path / "plain")
+    assert len(killed.batches) == 6

@@ -16,6 +16,9 @@ from pyspark.sql.types import DataType, StructType, _parse_datatype_json_string
 from headgate.catalyst.compiler import JavaClasses, compiled
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+# A move reads whole blocks; a task sorts so much in memory before it writes it down.
+BLOCK_BYTES = 32 * 1024
+FRESH_BYTES = 4 * 1024 * 1024
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
@@ -103,7 +106,7 @@ def unpacked(frame: DataFrame, bytes: Column, row: StructType, behind: DataType 
 def filtered_changes(records: DataFrame, operator: FilterOperator) -> DataFrame:
     """Run the dynamic filter operator over records (vnode, packed); return its changes (op, item)."""
     classes, context = _classes(records), records.sparkSession.sparkContext
-    counted = classes.new("changes.EpochRecords")
+    counted = classes.new("changes.EpochRecords", operator.name).listed()
     context._jsc.sc().register(counted, operator.name)
     made = classes.new(
         "changes.MovingFilter",
@@ -113,6 +116,8 @@ def filtered_changes(records: DataFrame, operator: FilterOperator) -> DataFrame:
         operator.ordered,
         operator.moves,
         operator.piece_rows,
+        BLOCK_BYTES,
+        FRESH_BYTES,
         counted,
     )
     return _transformed(records, "vnode", "INT", made, "op int, item binary")

@@ -200,6 +200,22 @@ class StreamLog(_Message, frozen=True, kw_only=True):
     last_failure: str = ""
 
 
+class MoveLog(_Message, frozen=True, kw_only=True):
+    """What one operator with a moving value did in one micro-batch."""
+
+    operator: str
+    batch_id: int
+    before: str
+    after: str
+    left_rows: int
+    moved_in: int
+    moved_out: int
+    rows_kept: int
+    blocks_read: int
+    scan_micros: int
+    vnodes_pending: int
+
+
 Message = TypeVar("Message", bound=_Message)
 
 

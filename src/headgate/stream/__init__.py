@@ -4,14 +4,18 @@ In an enabled session this happens by itself in each micro-batch, and `streaming
 `WatermarkFilter` is the same idea for people who read Arrow batches themselves.
 """
 
+from headgate.stream.dynamic_filter import dynamic_filter
+from headgate.stream.moves import MoveReport
 from headgate.stream.report import BatchReport, SourceReport, StreamingReport, streaming_report, streaming_stories
 from headgate.stream.watermark import WatermarkFilter
 
 __all__ = [
     "BatchReport",
+    "MoveReport",
     "SourceReport",
     "StreamingReport",
     "WatermarkFilter",
+    "dynamic_filter",
     "streaming_report",
     "streaming_stories",
 ]

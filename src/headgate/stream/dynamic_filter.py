@@ -8,6 +8,7 @@ from typing import Literal
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.types import TimestampNTZType, TimestampType
 
 from headgate.catalyst.changes import (
     ComparedSides,
@@ -35,6 +36,7 @@ from headgate.stream.changelog import (
 from headgate.stream.vnodes import vnode_ids
 
 Moves = Literal["both", "up", "down"]
+TIME = "_time"
 _RIGHT_IN, _RIGHT_OUT, _RIGHT_LATEST = 4, 5, 6
 
 
@@ -122,9 +124,12 @@ def _compared(
     ids, row = vnode_ids(vnodes), schema_of(left)
     named = left.alias("left").withColumn("_value", sf.expr(compared.left)).where("_value is not null")
     place = sf.pmod(sf.hash(*(f"`{name}`" for name in keys)), sf.lit(vnodes)) + 1
+    # where late rows can be left unread: the time again, for Headgate to find in the plan
+    timed = moves == "up" and isinstance(compared.type, TimestampType | TimestampNTZType)
     changes = named.select(
         sf.element_at(sf.lit(list(ids)), place).alias("vnode"),
         left_record(named, kind_of(left), sf.col("_value"), keys, columns_of(left)).alias("packed"),
+        *([sf.col("_value").alias(TIME)] if timed else []),
     )
     operator = FilterOperator(
         name=f"{compared.left} {compared.operator} {compared.right}",
@@ -134,7 +139,9 @@ def _compared(
         moves=moves,
         piece_rows=-(-piece_rows // vnodes),
     )
-    records = changes.union(_right_records(right, compared, order).select(sf.explode(sf.lit(list(ids))), "packed"))
+    no_time = [sf.lit(None).cast(compared.type).alias(TIME)] if timed else []
+    every = _right_records(right, compared, order).select(sf.explode(sf.lit(list(ids))), "packed")
+    records = changes.union(every.select("*", *no_time))
     moved = filtered_changes(records, operator)
     rows = moved.select(
         op_of(sf.col("op")).alias(OP), unpacked(moved, sf.col("item"), row, compared.type).alias("_row")

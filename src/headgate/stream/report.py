@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import asdict
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 
 from headgate.catalyst.streams import stream_log, streaming_queries
 from headgate.catalyst.wire import BatchLog
+from headgate.stream.moves import MoveReport, moves_of, moves_table
 
 _START = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -71,12 +72,14 @@ class StreamingReport:
     """The last micro-batches of one query, oldest first.
 
     ``failures`` counts the batches, also those no longer listed, that Headgate left unfiltered because it failed.
+    ``moves`` are those of dynamic filter operators, one for each operator and micro-batch.
     """
 
     query_id: str
     batches: list[BatchReport] = field(default_factory=list)
     failures: int = 0
     last_failure: str = ""
+    moves: list[MoveReport] = field(default_factory=list)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one dictionary for each micro-batch, in the form of ``query.recentProgress``."""
@@ -92,14 +95,16 @@ class StreamingReport:
         """Files that were not opened, in all batches listed."""
         return sum(source.files_skipped for batch in self.batches for source in batch.sources)
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> Table | Group:
         table = Table(*_HEADS, title=f"Streaming query {self.query_id}", title_justify="left", expand=False)
         if self.failures:
             table.caption = f"batches unfiltered after a failure: {self.failures} (the last: {self.last_failure})"
             table.caption_justify = "left"
         for row in self._rows():
             table.add_row(*row)
-        return table
+        if not self.moves:
+            return table
+        return Group(*([table] if self.batches else []), moves_table(self.moves))
 
     def __str__(self) -> str:
         console = Console(width=160, file=io.StringIO())
@@ -146,7 +151,8 @@ def streaming_report(query: Any) -> StreamingReport:
     """
     query_id = query if isinstance(query, str) else str(query.id)
     log = stream_log(query_id)
-    return StreamingReport(query_id, [_batch(batch) for batch in log.batches], log.failures, log.last_failure)
+    batches = [_batch(batch) for batch in log.batches]
+    return StreamingReport(query_id, batches, log.failures, log.last_failure, moves_of(query_id))
 
 
 def streaming_stories() -> list[dict[str, Any]]:

@@ -31,5 +31,14 @@ class Comparison implements java.io.Serializable {
     return equalSettles ? beyond.or(equal) : beyond;
   }
 
+  /** The highest number that never passes again when the value only rises; null where there is none. */
+  Long neverAgain(byte[] code) {
+    if (code == null || code.length != 8) return null;
+    long value = java.nio.ByteBuffer.wrap(code).getLong() ^ Long.MIN_VALUE;
+    if (operator.equals(">")) return Long.valueOf(value);
+    boolean below = operator.equals(">=") || operator.equals("=");
+    return below && value > Long.MIN_VALUE ? Long.valueOf(value - 1L) : null;
+  }
+
   public String toString() { return operator; }
 }

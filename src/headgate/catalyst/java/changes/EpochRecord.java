@@ -1,5 +1,8 @@
 package headgate.changes;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
+
 /** What one operator did in one epoch: numbers, and the value before and after. */
 class EpochRecord implements java.io.Serializable {
   private static final long serialVersionUID = 1L;
@@ -7,6 +10,7 @@ class EpochRecord implements java.io.Serializable {
   final long batch;
   String before = "none";
   String after = "none";
+  byte[] afterCode;
   long leftRows;
   long movedIn;
   long movedOut;
@@ -23,6 +27,7 @@ class EpochRecord implements java.io.Serializable {
   void add(EpochRecord other) {
     before = other.before;
     after = other.after;
+    afterCode = other.afterCode;
     leftRows += other.leftRows;
     movedIn += other.movedIn;
     movedOut += other.movedOut;
@@ -30,6 +35,22 @@ class EpochRecord implements java.io.Serializable {
     blocksRead += other.blocksRead;
     scanNanos += other.scanNanos;
     vnodesPending += other.vnodesPending;
+  }
+
+  Map toMap(String operator) {
+    Map out = new LinkedHashMap();
+    out.put("operator", operator);
+    out.put("batchId", Long.valueOf(batch));
+    out.put("before", before);
+    out.put("after", after);
+    out.put("leftRows", Long.valueOf(leftRows));
+    out.put("movedIn", Long.valueOf(movedIn));
+    out.put("movedOut", Long.valueOf(movedOut));
+    out.put("rowsKept", Long.valueOf(rowsKept));
+    out.put("blocksRead", Long.valueOf(blocksRead));
+    out.put("scanMicros", Long.valueOf(scanNanos / 1000L));
+    out.put("vnodesPending", Long.valueOf(vnodesPending));
+    return out;
   }
 
   EpochRecord copied() {

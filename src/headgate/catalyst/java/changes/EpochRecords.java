@@ -1,5 +1,8 @@
 package headgate.changes;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import headgate.interop.Handover;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -11,7 +14,44 @@ public class EpochRecords extends AccumulatorV2 {
   private static final int REMEMBERED = 100;
   private final LinkedHashMap records = new LinkedHashMap();  // query and batch -> EpochRecord, oldest first
 
-  public EpochRecords() { super(); }
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final List ALL = new ArrayList();  // those that were registered in this driver
+  private final String operator;
+
+  public EpochRecords(String operator) {
+    super();
+    this.operator = operator;
+  }
+
+  /** Remember these for the report, for as long as their operator lives. */
+  public EpochRecords listed() {
+    synchronized (ALL) {
+      ALL.add(new WeakReference(this));
+    }
+    return this;
+  }
+
+  /** What the operators of a query did in its last epochs, as JSON. */
+  public static String read(String query) throws Exception {
+    List found = new ArrayList();
+    synchronized (ALL) {
+      for (int i = ALL.size() - 1; i >= 0; i--) {
+        EpochRecords records = (EpochRecords) ((WeakReference) ALL.get(i)).get();
+        if (records == null) ALL.remove(i);
+        else found.addAll(0, records.of(query));
+      }
+    }
+    return Handover.of(MAPPER.writeValueAsBytes(found));
+  }
+
+  private synchronized List of(String query) {
+    List found = new ArrayList();
+    for (Iterator all = records.values().iterator(); all.hasNext();) {
+      EpochRecord each = (EpochRecord) all.next();
+      if (each.query.equals(query)) found.add(each.toMap(operator));
+    }
+    return found;
+  }
 
   public synchronized void add(Object record) {
     EpochRecord one = (EpochRecord) record;
@@ -26,7 +66,7 @@ public class EpochRecords extends AccumulatorV2 {
   public synchronized void reset() { records.clear(); }
 
   public synchronized AccumulatorV2 copy() {
-    EpochRecords twin = new EpochRecords();
+    EpochRecords twin = new EpochRecords(operator);
     for (Iterator all = records.values().iterator(); all.hasNext();) twin.add(all.next());
     return twin;
   }

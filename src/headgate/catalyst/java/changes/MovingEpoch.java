@@ -35,7 +35,7 @@ class MovingEpoch extends scala.collection.AbstractIterator {
     this.filter = filter;
     this.rows = rows;
     this.record = record;
-    this.stored = new OrderedRows(filter.blocks, filter.zones, vnode);
+    this.stored = new OrderedRows(filter.blocks, filter.zones, vnode, filter.blockBytes, filter.freshBytes);
     this.right = new RightValue(filter.name, filter.ordered);
     try {
       load();
@@ -96,6 +96,7 @@ class MovingEpoch extends scala.collection.AbstractIterator {
     right.settle();
     OneWay.check(filter, record.before, committed, right);
     record.after = right.text();
+    record.afterCode = right.code();
     started = System.nanoTime();
     move = new MovePieces(stored, told, filter.comparison.passing(right.code()), filter.pieceRows);
   }

@@ -16,24 +16,31 @@ import org.apache.spark.sql.streaming.ValueState;
  */
 public class MovingFilter extends StatefulProcessor {
   private static final long serialVersionUID = 1L;
+  /** The column of the input that has the compared time again, where late rows can be told by it. */
+  public static final String TIME = "_time";
   final String name;
   final Comparison comparison;
   final String kept;  // what the state must have been made for
   final boolean ordered;
   final String moves;  // up, down, or both
   final long pieceRows;  // of one vnode and epoch; 0 means all
+  final int blockBytes;
+  final int freshBytes;
   final EpochRecords records;
   transient ValueState head;
   transient MapState zones;
   transient MapState blocks;
 
-  public MovingFilter(String name, String operator, String kept, boolean ordered, String moves, long pieceRows, EpochRecords records) {
+  public MovingFilter(String name, String operator, String kept, boolean ordered, String moves, long pieceRows, int blockBytes,
+      int freshBytes, EpochRecords records) {
     this.name = name;
     this.comparison = new Comparison(operator);
     this.kept = kept;
     this.ordered = ordered;
     this.moves = moves;
     this.pieceRows = pieceRows;
+    this.blockBytes = blockBytes;
+    this.freshBytes = freshBytes;
     this.records = records;
   }
 
@@ -41,6 +48,13 @@ public class MovingFilter extends StatefulProcessor {
     head = getHandle().getValueState("head", Encoders.BINARY(), TTLConfig.NONE());
     zones = getHandle().getMapState("zones", Encoders.LONG(), Encoders.BINARY(), TTLConfig.NONE());
     blocks = getHandle().getMapState("blocks", Encoders.LONG(), Encoders.BINARY(), TTLConfig.NONE());
+  }
+
+  /** The highest time that can never pass again after a batch of a query, in microseconds, or null: what was so once stays so. */
+  public Long neverAgain(String query, long batch) {
+    EpochRecord last = records.last();
+    if (last == null || !last.query.equals(query) || last.batch > batch || last.vnodesPending > 0) return null;
+    return moves.equals("up") ? comparison.neverAgain(last.afterCode) : null;
   }
 
   public scala.collection.Iterator handleInputRows(Object vnode, scala.collection.Iterator rows, TimerValues timers) {

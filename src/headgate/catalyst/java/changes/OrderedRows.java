@@ -17,25 +17,27 @@ import org.apache.spark.sql.streaming.MapState;
  * forgotten when its two runs meet.
  */
 class OrderedRows {
-  static final int BLOCK_BYTES = 32 * 1024;
-  static final int FRESH_BYTES = 4 * 1024 * 1024;
   private static final int LEAST_FAN = 4;
   private final MapState blocks;
   private final MapState zones;
   private final int fan;
+  private final int blockBytes;
+  private final int freshBytes;  // so many in memory become a run
   private final List runs = new ArrayList();  // oldest first
   private final List idsToLoad = new ArrayList();
   private final List levelsToLoad = new ArrayList();
   private List fresh = new ArrayList();
-  private int freshBytes;
+  private int gathered;
   private long nextId;
   private long weight;
   private Ranges dropped = Ranges.NONE;
 
-  OrderedRows(MapState blocks, MapState zones, int vnode) {
+  OrderedRows(MapState blocks, MapState zones, int vnode, int blockBytes, int freshBytes) {
     this.blocks = blocks;
     this.zones = zones;
     this.fan = LEAST_FAN + (vnode & 3);
+    this.blockBytes = blockBytes;
+    this.freshBytes = freshBytes;
   }
 
   long weight() { return weight; }
@@ -44,9 +46,9 @@ class OrderedRows {
 
   void add(byte[] key, int times) throws IOException {
     fresh.add(new Weighted(key, times));
-    freshBytes += key.length + 40;
+    gathered += key.length + 40;
     weight += times;
-    if (freshBytes >= FRESH_BYTES) flush();
+    if (gathered >= freshBytes) flush();
   }
 
   /** What a range holds, in order; whatever was added is written first. */
@@ -100,7 +102,7 @@ class OrderedRows {
     }
     writer.put(last);
     fresh = new ArrayList();
-    freshBytes = 0;
+    gathered = 0;
     writer.close();
     while (lastOfLevel() >= fan) merge();
   }
@@ -141,7 +143,7 @@ class OrderedRows {
       }
       waiting.add(row);
       bytes += 8 + row.key.length;
-      if (bytes >= BLOCK_BYTES) write();
+      if (bytes >= blockBytes) write();
     }
 
     void close() throws IOException {

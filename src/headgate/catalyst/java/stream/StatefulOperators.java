@@ -42,6 +42,8 @@ public class StatefulOperators {
   }
 
   private Demand demand(LogicalPlan plan, LogicalPlan child, int number) throws Exception {
+    Demand moving = MovingCut.demand(plan, child, batch);
+    if (moving != null) return moving;
     String refusal = refusal(plan, number);
     if (refusal != null) return Demand.nothing(refusal);
     // the watermark of an operator is the lowest that its inputs let through; only a plain input surely lets all through

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
@@ -55,6 +56,9 @@ public class WatermarkCut {
     for (int i = 0; i < plan.children().size(); i++) {
       boolean streams = ((LogicalPlan) plan.children().apply(i)).isStreaming();
       Demand below = streams ? PushThrough.through(plan, i, demand) : Demand.nothing("a table is read whole");
+      if (below == null && demand.isCut() && plan instanceof Union && MovingCut.isNull(plan, (LogicalPlan) plan.children().apply(i), demand.column)) {
+        below = Demand.nothing("its rows are what others are compared with");
+      }
       if (below == null && demand.isCut()) return null;
       found.add(below == null ? Demand.nothing(plan.nodeName() + " comes before the operator that drops late rows, and needs every row") : below);
     }
