@@ -45,7 +45,7 @@ def test_killed_twice_it_writes_what_an_undisturbed_run_writes(spark: SparkSessi
 @pytest.mark.slow
 @pytest.mark.cluster
 def test_a_moving_value_killed_twice(spark: SparkSession, tmp_path: Path) -> None:
-    """Each batch of the dynamic filter operator tells what it tells in a run that nobody disturbs, also on executors."""
+    """Each batch of the dynamic filter operator tells what it tells in an undisturbed run, also on executors."""
     restarts.write_moves(tmp_path / "source", seed=6, files=6)
     plain = spark.newSession()
     plain.conf.set("spark.sql.shuffle.partitions", "1")
