@@ -4,14 +4,19 @@ In an enabled session this happens by itself in each micro-batch, and `streaming
 `WatermarkFilter` is the same idea for people who read Arrow batches themselves.
 """
 
+from headgate.stream.clock import Clock, ManualClock
 from headgate.stream.report import BatchReport, SourceReport, StreamingReport, streaming_report, streaming_stories
+from headgate.stream.temporal import temporal_filter
 from headgate.stream.watermark import WatermarkFilter
 
 __all__ = [
     "BatchReport",
+    "Clock",
+    "ManualClock",
     "SourceReport",
     "StreamingReport",
     "WatermarkFilter",
     "streaming_report",
     "streaming_stories",
+    "temporal_filter",
 ]

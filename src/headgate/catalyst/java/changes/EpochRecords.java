@@ -45,5 +45,26 @@ public class EpochRecords extends AccumulatorV2 {
     return last;
   }
 
+  /** How many vnodes had more to tell at the end of a query's last epoch. */
+  public synchronized long pending(String query) {
+    EpochRecord last = lastOf(query);
+    return last == null ? 0L : last.vnodesPending;
+  }
+
+  /** How many rows were kept at the end of a query's last epoch. */
+  public synchronized long kept(String query) {
+    EpochRecord last = lastOf(query);
+    return last == null ? 0L : last.rowsKept;
+  }
+
+  private EpochRecord lastOf(String query) {
+    EpochRecord last = null;
+    for (Iterator all = records.values().iterator(); all.hasNext();) {
+      EpochRecord each = (EpochRecord) all.next();
+      if (each.query.equals(query) && (last == null || each.batch > last.batch)) last = each;
+    }
+    return last;
+  }
+
   public synchronized Object value() { return Long.valueOf(records.size()); }
 }

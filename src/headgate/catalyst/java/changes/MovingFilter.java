@@ -20,7 +20,7 @@ public class MovingFilter extends StatefulProcessor {
   final Comparison comparison;
   final String kept;  // what the state must have been made for
   final boolean ordered;
-  final String moves;  // up, down, or both
+  final String moves;  // up, down, both, or held: up, and where it would go down it stays
   final long pieceRows;  // of one vnode and epoch; 0 means all
   final EpochRecords records;
   transient ValueState head;
