@@ -14,8 +14,7 @@ class ClockHand:
     """A time in the JVM that is set by hand, in microseconds since 1970."""
 
     def __init__(self, spark: SparkSession, micros: int) -> None:
-        jvm: Any = spark._jvm
-        self.java = getattr(jvm, "java.util.concurrent.atomic.AtomicLong")(micros)
+        self.java = compiled(spark.sparkContext).new("changes.ClockHand", micros)
 
     def set(self, micros: int) -> None:
         """Set the time."""

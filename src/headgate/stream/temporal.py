@@ -26,13 +26,13 @@ def temporal_filter(
     """Return the rows that meet a condition with ``now()``, as a changelog: rows come and go as time passes.
 
     ``"ts > now() - interval 1 day and kind = 'a'"``, ``"now() between valid_from and valid_to"``. Parts are joined by
-    AND; one that looks at ``now()`` may be joined by OR to others that do not. What ``now()`` is compared with may be any
+    AND; one that looks at ``now()`` may be joined by OR to others that do not. ``now()`` may be compared with any
     expression of columns; what is made of ``now()`` has to rise with it: plus or minus constants, casts to date or
     timestamp, ``date_trunc``. Rows that can never count again are forgotten.
 
     The time moves by at least ``tick``, without new input too, and in one micro-batch by at most ``most_per_batch``:
-    after a pause the query catches up in steps. It goes on where it was after a restart, and never back. ``clock`` is the
-    machine's time, or a ``ManualClock`` that a test sets; filters of one query should share one.
+    after a pause the query catches up in steps. It goes on where it was after a restart, and never back. ``clock`` is
+    the machine's time, or a ``ManualClock`` that a test sets; filters of one query should share one.
     """
     check_changelog(df, "the stream")
     keys = key_columns(df, key, "the stream")

@@ -2,7 +2,6 @@ package headgate.changes;
 
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataTypes;
@@ -10,11 +9,11 @@ import org.apache.spark.sql.types.StructType;
 
 /** The time, in microseconds: the machine's, or one that is set by hand. It never goes back, and not further than allowed. */
 public class Clock implements MovingValue {
-  private final AtomicLong hand;  // null for the machine's time
+  private final ClockHand hand;  // null for the machine's time
   private final long tick;
   private final long mostPerBatch;  // 0 means any
 
-  public Clock(AtomicLong hand, long tick, long mostPerBatch) {
+  public Clock(ClockHand hand, long tick, long mostPerBatch) {
     this.hand = hand;
     this.tick = tick;
     this.mostPerBatch = mostPerBatch;

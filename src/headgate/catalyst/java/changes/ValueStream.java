@@ -21,7 +21,7 @@ class ValueStream implements MicroBatchStream, SupportsTriggerAvailableNow {
   public void prepareForTriggerAvailableNow() { if (value.isFixedAtStart()) fixed = value.now(); }
 
   /** Not "all available": so a query that runs a single batch, whose limit that is, can be told apart. */
-  public ReadLimit getDefaultReadLimit() { return ReadLimit.maxRows(1L); }
+  public ReadLimit getDefaultReadLimit() { return new OneStep(); }
 
   public Offset latestOffset(Offset start, ReadLimit limit) {
     ValueOffset last = (ValueOffset) start;
@@ -46,6 +46,10 @@ class ValueStream implements MicroBatchStream, SupportsTriggerAvailableNow {
 
   public PartitionReaderFactory createReaderFactory() { return new Readers(); }
   public String toString() { return value.toString(); }
+
+  static class OneStep implements ReadLimit {
+    public String toString() { return "one step"; }
+  }
 
   static class OneRow implements InputPartition {
     private static final long serialVersionUID = 1L;
