@@ -28,7 +28,9 @@ def test_durations(duration: str | dt.timedelta, seconds: float) -> None:
     assert micros_of(duration, "tick") == round(seconds * 1_000_000)
 
 
-@pytest.mark.parametrize("duration", ["", "1", "second", "1 fortnight", "1 second or so", "-1 second", "1 secondary", 5])
+@pytest.mark.parametrize(
+    "duration", ["", "1", "second", "1 fortnight", "1 second or so", "-1 second", "1 secondary", 5]
+)
 def test_what_is_no_duration(duration: str) -> None:
     with pytest.raises(BadInput, match="tick is"):
         micros_of(duration, "tick")

@@ -1,7 +1,7 @@
 """Temporal filters: after each tick the changelog adds up to what the batch query says at that time.
 
-The scenarios are those of other systems' tests, by their numbers in our list: rows that come and go with the time (19 to
-26), validity intervals (28 to 36), and entering and leaving exactly once (46 to 51).
+The scenarios are those of other systems' tests, by their numbers in our list: rows that come and go with the time (19
+to 26), validity intervals (28 to 36), and entering and leaving exactly once (46 to 51).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from headgate.catalyst.changes import now_condition_parts
 from headgate.errors import BadInput
 from headgate.stream import Clock, ManualClock, temporal_filter
 from tests.stream.ticking import Input, Told, kept_rows, one_partition
@@ -143,13 +144,13 @@ def test_each_condition_equals_the_batch_answer_after_each_tick(spark: SparkSess
                     rows.remove(row)
             shown = told.rows()
             assert max(shown.values(), default=1) == 1
-            assert {(name, id) for name, id, _ in shown} == batch_answer(spark, rows, at(minutes)), minutes
+            assert {row[:2] for row in shown} == batch_answer(spark, rows, at(minutes)), minutes
     tills = {row[0]: row[2] for row in rows}
-    assert all(till is None or till == tills[id].replace(tzinfo=None) for _, id, till in told.rows())
+    assert all(row[2] == (tills[row[1]] and tills[row[1]].replace(tzinfo=None)) for row in told.rows())
     # 21: what only waits is never taken back, except where the stream takes it back itself
     deleted = {each["id"] for _, changes in STEPS for each in changes if each["_op"].startswith("-")}
     delayed = [(row[0], row[2]) for batch in told.batches.values() for row in batch if row[1] == "delay"]
-    assert {id for op, id in delayed if op.startswith("-")} <= deleted
+    assert {change[1] for change in delayed if change[0].startswith("-")} <= deleted
     assert len(delayed) > 3
 
 
@@ -161,7 +162,7 @@ def test_the_clock_goes_on_where_it_was_and_nothing_is_told_twice(spark: SparkSe
     def stream(clock: ManualClock) -> DataFrame:
         return temporal_filter(source.read(), condition, "id", clock=clock).select("_op", "id")
 
-    source.write({"id": id, "ts": at(minutes).isoformat()} for id, minutes in enumerate((0, 10, 20, 60, 61)))
+    source.write({"id": i, "ts": at(minutes).isoformat()} for i, minutes in enumerate((0, 10, 20, 60, 61)))
     clock = ManualClock(at(10))
     with told.run(stream(clock)) as query:
         query.processAllAvailable()
@@ -200,7 +201,7 @@ def test_after_a_pause_time_comes_in_steps(spark: SparkSession, tmp_path: Path) 
         most_per_batch=dt.timedelta(hours=1),
         clock=clock,
     ).select("_op", "id")
-    source.write({"id": id, "ts": at(60 * id).isoformat()} for id in range(5))
+    source.write({"id": i, "ts": at(60 * i).isoformat()} for i in range(5))
     told.finish(frame, availableNow=True)
     clock.set(at(150))
     told.finish(frame, availableNow=True)
@@ -223,7 +224,9 @@ def test_state_is_bounded_by_the_window(spark: SparkSession, tmp_path: Path, mon
     clock, source, told = ManualClock(START), Input(spark, tmp_path / "in", "id int, ts timestamp"), Told(tmp_path)
     windows = (10, 20, 30)
     frames = [
-        temporal_filter(source.read(), f"ts > now() - interval {seconds} seconds", "id", clock=clock).select("_op", "id")
+        temporal_filter(source.read(), f"ts > now() - interval {seconds} seconds", "id", clock=clock).select(
+            "_op", "id"
+        )
         for seconds in windows
     ]
     rate, step = 20, 5  # rows a second, seconds a batch
@@ -232,8 +235,8 @@ def test_state_is_bounded_by_the_window(spark: SparkSession, tmp_path: Path, mon
             seconds = [number * step + i / rate for i in range(rate * step)]
             late = [(-1 - number, number * step - 100)]
             source.write(
-                {"id": id, "ts": at(each / 60).isoformat()}
-                for id, each in [*((round(each * rate), each) for each in seconds), *late]
+                {"id": i, "ts": at(each / 60).isoformat()}
+                for i, each in [*((round(each * rate), each) for each in seconds), *late]
             )
             clock.set(at((number + 1) * step / 60))
             query.processAllAvailable()
@@ -241,8 +244,49 @@ def test_state_is_bounded_by_the_window(spark: SparkSession, tmp_path: Path, mon
     assert [rate * window * 0.9 <= rows <= rate * window * 1.5 for rows, window in zip(kept, windows, strict=True)] == [
         True
     ] * 3, kept
-    assert not any(id < 0 for batch in told.batches.values() for _, id in batch)
+    assert not any(row[1] < 0 for batch in told.batches.values() for row in batch)
     assert sum(told.rows().values()) == sum(rate * window for window in windows) - len(windows)
+
+
+def test_what_is_made_of_the_time_is_what_spark_makes_of_it(spark: SparkSession) -> None:
+    """21, 35: the time's side of each form, at one moment, against the same expression in a batch query."""
+    forms = {
+        "d >= {}": [
+            "current_date - interval 1 day",
+            "date_sub(current_date(), 3)",
+            "add_months(current_date, -2)",
+            "trunc(current_date, 'month')",
+            "cast(now() as date) + 1",
+        ],
+        "ts > {}": [
+            "now() - interval 1 month",
+            "dateadd(hour, -1, now())",
+            "date_trunc('week', now())",
+            "current_timestamp - make_dt_interval(1, 2)",
+            "interval 90 minutes + now() - interval '1 02:03:04' day to second",
+        ],
+        "n > {}": ["localtimestamp() - interval 1 hour", "cast(now() as timestamp_ntz)"],
+        "{} - 5 < v": ["unix_micros(now())", "unix_timestamp()", "cast(now() as bigint)", "cast(now() as double)"],
+    }
+    frame = spark.readStream.format("rate").load()
+    frame = frame.selectExpr("timestamp ts", "value v", "date(timestamp) d", "cast(timestamp as timestamp_ntz) n")
+    clock = ManualClock(START).stream(spark, 1, 0)
+    moment = spark.sql("select timestamp'2024-03-31 01:02:03.456789+00:00' as _now").alias("right")
+    for form, times in forms.items():
+        for time in times:
+            condition = form.format(time)
+            temporal_filter(frame, condition, "v")  # it can be put into a query
+            compared = now_condition_parts(frame.schema, clock.schema, condition, frame).comparisons[0]
+            plain = time.replace("unix_timestamp()", "unix_timestamp(_now)").replace("now()", "_now")
+            for name, kind in (
+                ("current_timestamp", "timestamp"),
+                ("current_date", "date"),
+                ("localtimestamp", "timestamp_ntz"),
+            ):
+                plain = plain.replace(f"{name}()", name).replace(name, f"cast(_now as {kind})")
+            told, wanted = moment.select(sf.expr(compared.right), sf.expr(plain + " - 5" * ("- 5" in form))).first()
+            assert told == wanted, condition
+            assert told is not None
 
 
 @pytest.mark.parametrize(
@@ -270,8 +314,10 @@ def test_state_is_bounded_by_the_window(spark: SparkSession, tmp_path: Path, mon
 )
 def test_what_cannot_be_kept_up_to_date_is_refused(spark: SparkSession, condition: str, sentence: str) -> None:
     """22, 23, 31, 32, 36, 51: never silently wrong."""
-    frame = spark.readStream.format("rate").load().selectExpr(
-        "'+I' _op", "int(value) id", "timestamp ts", "timestamp till", "int(value) ttl", "'' kind"
+    frame = (
+        spark.readStream.format("rate")
+        .load()
+        .selectExpr("'+I' _op", "int(value) id", "timestamp ts", "timestamp till", "int(value) ttl", "'' kind")
     )
     with pytest.raises(BadInput, match=sentence) as refused:
         temporal_filter(frame, condition, "id")

@@ -45,10 +45,13 @@ def temporal_filter(
     now = (clock or Clock()).stream(df.sparkSession, step, most)
     parts = _parts(df, now, condition)
     use_rocksdb(df)
-    for part in parts.left_only:
-        df = df.alias("left").where(part).select(*columns_of_all(df))
-    for compared in parts.comparisons:
-        df = compared_rows(df, now, compared, keys, moves="held")
+    try:
+        for part in parts.left_only:
+            df = df.alias("left").where(part).select(*columns_of_all(df))
+        for compared in parts.comparisons:
+            df = compared_rows(df, now, compared, keys, moves="held")
+    except AnalysisException as error:  # not all that Spark makes of a condition can be written as SQL again
+        raise BadInput(f"condition {condition!r} has to be written in a simpler form: {_told(error)}") from None
     return df
 
 
@@ -56,11 +59,13 @@ def _parts(df: DataFrame, now: DataFrame, condition: str) -> ConditionParts:
     try:
         parts = now_condition_parts(schema_of(df), now.schema, condition, df)
     except (AnalysisException, ParseException) as error:
-        raise BadInput(
-            f"condition {condition!r}: {str(error).strip().splitlines()[0]}; columns: {', '.join(columns_of(df))}"
-        ) from None
+        raise BadInput(f"condition {condition!r}: {_told(error)}; columns: {', '.join(columns_of(df))}") from None
     except ValueError as error:
         raise BadInput(f"condition {condition!r}: {error}".replace("right._now", "now()")) from None
     if not parts.comparisons:
         raise BadInput(f"condition {condition!r} does not look at now(); a plain filter would do")
     return parts
+
+
+def _told(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

@@ -13,12 +13,14 @@ import org.apache.spark.sql.catalyst.expressions.CurrentDate;
 import org.apache.spark.sql.catalyst.expressions.CurrentTimestamp;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
 import org.apache.spark.sql.catalyst.expressions.Now;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.TimeZoneAwareExpression;
 import org.apache.spark.sql.catalyst.expressions.With;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
@@ -65,7 +67,15 @@ class NowReplaced {
       changed = changed || fresh != child;
       children.add(fresh);
     }
-    return changed ? (Expression) e.withNewChildren(Seqs.of(children)) : e;
+    if (!changed) return e;
+    for (int i = 0; i < children.size(); i++) children.set(i, counted((Expression) children.get(i)));
+    return (Expression) e.withNewChildren(Seqs.of(children));
+  }
+
+  /** The value of a constant: what Spark makes of `- INTERVAL 1 DAY`, say, has no name in SQL. */
+  private static Expression counted(Expression e) {
+    boolean constant = e.foldable() && !(e instanceof Literal) && !e.containsPattern(TreePattern$.MODULE$.RUNTIME_REPLACEABLE());
+    return constant ? Literal.create(e.eval(null), e.dataType()) : e;
   }
 
   private Expression cast(DataType type, scala.Option zone) {
