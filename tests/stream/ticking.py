@@ -89,11 +89,10 @@ class Told:
             assert min(left.values(), default=0) >= 0, f"batch {number} took back what was not there: {left}"
         return +left
 
-    def values(self, source: int) -> list[str | None]:
+    def values(self, source: int) -> list[str]:
         """The values of one source in the offsets of each batch, from Spark's own log."""
-        logs = sorted((path for path in (self.checkpoint / "offsets").glob("[0-9]*")), key=lambda path: int(path.name))
-        offsets = [path.read_text().splitlines()[2 + source] for path in logs]
-        return [None if offset == "-" else json.loads(offset).get("value") for offset in offsets]
+        logs = sorted((self.checkpoint / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+        return [json.loads(path.read_text().splitlines()[2 + source])["value"] for path in logs]
 
     def forget_last_commit(self) -> int:
         """Take the last batch back as a kill would: it was planned and run, and Spark does not know that it ended."""
