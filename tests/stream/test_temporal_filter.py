@@ -145,6 +145,9 @@ def test_each_condition_equals_the_batch_answer_after_each_tick(spark: SparkSess
             shown = told.rows()
             assert max(shown.values(), default=1) == 1
             assert {row[:2] for row in shown} == batch_answer(spark, rows, at(minutes)), minutes
+        assert len(query.lastProgress["sources"]) == 2  # the files, and one clock for all
+    # from a row that the time shows to one that it does not matter for, or back
+    assert [row[0] for row in told.batches[3] if row[1:3] == ("or", 6)] == ["+U", "-U"]
     tills = {row[0]: row[2] for row in rows}
     assert all(row[2] == (tills[row[1]] and tills[row[1]].replace(tzinfo=None)) for row in told.rows())
     # 21: what only waits is never taken back, except where the stream takes it back itself
@@ -195,7 +198,7 @@ def test_after_a_pause_time_comes_in_steps(spark: SparkSession, tmp_path: Path) 
     clock = ManualClock(START)
     frame = temporal_filter(
         source.read(),
-        "ts > now() - interval 1 hour and cast(ts as date) > now() - interval 1 month",
+        "ts > now() - interval 1 hour",
         "id",
         tick="1 minute",
         most_per_batch=dt.timedelta(hours=1),
@@ -211,11 +214,28 @@ def test_after_a_pause_time_comes_in_steps(spark: SparkSession, tmp_path: Path) 
     assert told.last == [("-D", 2), ("-D", 3), ("-D", 4)]
     moments = [dt.datetime.fromtimestamp(int(value) / 1e6, dt.UTC) for value in told.values(1)]
     assert moments == [at(minutes) for minutes in (0, 60, 120, 150, 330)]
-    # A month before the 30th, 23:00, is later than a month before the 31st, 1:00: the bound waits.
-    for moment in (dt.datetime(2024, 3, 30, 23, tzinfo=dt.UTC), dt.datetime(2024, 3, 31, 1, tzinfo=dt.UTC)):
-        clock.set(moment)
-        told.finish(frame, once=True)
-    assert told.rows() == {}
+
+
+def test_a_bound_does_not_go_back(spark: SparkSession, tmp_path: Path) -> None:
+    """A month before the 30th, 23:00, is later than a month before the 31st, 1:00: the bound waits."""
+    clock, source, told = ManualClock(START), Input(spark, tmp_path / "in", "id int, ts timestamp"), Told(tmp_path)
+    frame = temporal_filter(source.read(), "ts > now() - interval 1 month", "id", clock=clock).select("_op", "id")
+    moments = [dt.datetime(2024, 3, day, hour, tzinfo=dt.UTC) for day, hour in ((30, 23), (31, 1), (31, 2))]
+    with told.run(frame) as query:
+        for i, moment in enumerate(moments):
+            clock.set(moment)
+            source.write([{"id": i, "ts": "2024-02-29T12:00:00Z"}, {"id": 10 + i, "ts": "2024-02-29T23:00:01Z"}])
+            query.processAllAvailable()
+    assert [told.batches[number] for number in range(3)] == [[("+I", 10 + i)] for i in range(3)]
+
+
+def test_the_machines_clock(spark: SparkSession, tmp_path: Path) -> None:
+    source, told = Input(spark, tmp_path / "in", "id int, ts timestamp"), Told(tmp_path)
+    now = dt.datetime.now(dt.UTC)
+    source.write({"id": hours, "ts": (now - dt.timedelta(hours=hours)).isoformat()} for hours in (-20, 0, 20, 30))
+    frame = temporal_filter(source.read(), "ts between now() - interval 1 day and now()", "id").select("_op", "id")
+    told.finish(frame, availableNow=True)
+    assert told.rows() == {(0,): 1, (20,): 1}
 
 
 def test_state_is_bounded_by_the_window(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,8 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.execution.datasources.v2.FileTable;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -51,6 +53,8 @@ public class WatchedRow implements MovingValue {
   private static void refresh(LogicalPlan plan) {
     if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation)
       ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location().refresh();
+    if (plan instanceof DataSourceV2Relation && ((DataSourceV2Relation) plan).table() instanceof FileTable)
+      ((FileTable) ((DataSourceV2Relation) plan).table()).fileIndex().refresh();
     for (Iterator inside = Subqueries.of(plan).iterator(); inside.hasNext();) refresh((LogicalPlan) inside.next());
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) refresh((LogicalPlan) children.next());
