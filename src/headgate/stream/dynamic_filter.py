@@ -37,6 +37,7 @@ from headgate.stream.vnodes import vnode_ids
 
 Moves = Literal["both", "up", "down"]
 _RIGHT_IN, _RIGHT_OUT, _RIGHT_LATEST = 4, 5, 6
+_VALUE, _PASSES = "_headgate_value", "_headgate_passes"  # beside the columns of the rows
 _SHOWN = 16  # added to the kind of a left row that passes whatever the right value is
 
 
@@ -134,15 +135,15 @@ def compared_rows(
     """Put one operator over the left side; ``moves`` may be "held" too: up, and where it would go down it stays."""
     ids, row = vnode_ids(vnodes), schema_of(left)
     shown = sf.coalesce(sf.expr(compared.unless), sf.lit(False)) if compared.unless else sf.lit(False)
-    named = left.alias("left").withColumns({"_value": sf.expr(compared.left), "_shown": shown})
-    named = named.where("_value is not null or _shown")
+    named = left.alias("left").withColumns({_VALUE: sf.expr(compared.left), _PASSES: shown})
+    named = named.where(f"{_VALUE} is not null or {_PASSES}")
     place = sf.pmod(sf.hash(*(f"`{name}`" for name in keys)), sf.lit(vnodes)) + 1
     changes = named.select(
         sf.element_at(sf.lit(list(ids)), place).alias("vnode"),
         left_record(
             named,
-            kind_of(left) + sf.when(sf.col("_shown"), _SHOWN).otherwise(0),
-            sf.col("_value"),
+            kind_of(left) + sf.when(sf.col(_PASSES), _SHOWN).otherwise(0),
+            sf.col(_VALUE),
             keys,
             columns_of(left),
         ).alias("packed"),
@@ -165,10 +166,10 @@ def compared_rows(
 
 
 def _right_records(right: DataFrame, compared: ComparedSides, order: str | None) -> DataFrame:
-    named = right.alias("right").withColumn("_value", where_present(right, sf.expr(compared.right)))
+    named = right.alias("right").withColumn(_VALUE, where_present(right, sf.expr(compared.right)))
     at = sf.lit(0) if order is None else sf.col(f"`{order}`")
     if is_changelog(right):
         kind = sf.when(kind_of(right).isin(0, 2), _RIGHT_IN).otherwise(_RIGHT_OUT)
     else:
         kind = sf.lit(_RIGHT_LATEST)
-    return named.select(right_record(named, kind, sf.col("_value"), at).alias("packed"))
+    return named.select(right_record(named, kind, sf.col(_VALUE), at).alias("packed"))
