@@ -129,8 +129,9 @@ def filtered_changes(records: DataFrame, operator: FilterOperator, ticked: Seque
     counted = classes.new("changes.EpochRecords")
     context._jsc.sc().register(counted, operator.name)
     if ticked:
+        rest = [sf.lit(None).cast(field.dataType) for field in records.schema.fields[2:]]
         ticks = ticks_while_moving(records.sparkSession, counted)
-        records = records.union(ticks.select(sf.explode(sf.lit(list(ticked))), sf.lit(TICK)))
+        records = records.union(ticks.select(sf.explode(sf.lit(list(ticked))), sf.lit(TICK), *rest))
     made = classes.new(
         "changes.MovingFilter",
         operator.name,
