@@ -14,22 +14,28 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 from pyspark.sql.types import DataType, StructType, _parse_datatype_json_string
 
 from headgate.catalyst.compiler import JavaClasses, compiled
+from headgate.catalyst.values import ticks_while_moving
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 # A move reads whole blocks; a task sorts so much in memory before it writes it down.
 BLOCK_BYTES = 32 * 1024
 FRESH_BYTES = 4 * 1024 * 1024
+TICK = bytes([7])
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedSides:
-    """One comparison of the two sides, as SQL over the columns of each, with casts to the type that both have."""
+    """One comparison of the two sides, as SQL over the columns of each, with casts to the type that both have.
+
+    A left row for which ``unless`` is true passes whatever the right value is; where it is empty, no row does.
+    """
 
     left: str
     operator: str
     right: str
     type: DataType
+    unless: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +60,24 @@ class FilterOperator:
 
 def condition_parts(left: StructType, right: StructType, condition: str, frame: DataFrame) -> ConditionParts:
     """Take a condition apart as Spark understands it; raise ValueError where it compares what cannot be compared."""
+    return _parts("changes.Conditions", left, right, condition, frame)
+
+
+def now_condition_parts(left: StructType, clock: StructType, condition: str, frame: DataFrame) -> ConditionParts:
+    """Take a condition with now() apart, which stands for the clock's only column."""
+    return _parts("changes.NowConditions", left, clock, condition, frame)
+
+
+def _parts(by: str, left: StructType, right: StructType, condition: str, frame: DataFrame) -> ConditionParts:
     spark = frame.sparkSession
     sides = [spark.createDataFrame([], side).alias(name) for side, name in ((left, "left"), (right, "right"))]
     analyzed = sides[0].crossJoin(sides[1]).where(condition)._jdf.queryExecution().analyzed()
     try:
-        parts = [list(part) for part in _classes(frame).call("changes.Conditions", "parts", analyzed)]
+        parts = [list(part) for part in _classes(frame).call(by, "parts", analyzed)]
     except Py4JJavaError as error:
         raise ValueError(_cause(error)) from None
     compared = [
-        ComparedSides(part[1], part[2], part[3], _parse_datatype_json_string(part[4]))
+        ComparedSides(part[1], part[2], part[3], _parse_datatype_json_string(part[4]), *part[5:])
         for part in parts
         if part[0] == "compare"
     ]
@@ -96,6 +111,11 @@ def right_record(frame: DataFrame, kind: Column, value: Column, order: Column) -
     return _packed("right", frame, fields)
 
 
+def packed_row(frame: DataFrame) -> Column:
+    """Return each row of a DataFrame as bytes."""
+    return _packed("row", frame, sf.struct(*(sf.col(_quoted(name)) for name in frame.columns)))
+
+
 def unpacked(frame: DataFrame, bytes: Column, row: StructType, behind: DataType | None = None) -> Column:
     """Return the rows again that were packed, or that stand behind the code of a value of some type."""
     value = None if behind is None else _java_type(behind, frame)
@@ -103,11 +123,18 @@ def unpacked(frame: DataFrame, bytes: Column, row: StructType, behind: DataType 
     return ClassicColumn(made)
 
 
-def filtered_changes(records: DataFrame, operator: FilterOperator) -> DataFrame:
-    """Run the dynamic filter operator over records (vnode, packed); return its changes (op, item)."""
+def filtered_changes(records: DataFrame, operator: FilterOperator, ticked: Sequence[int] = ()) -> DataFrame:
+    """Run the dynamic filter operator over records (vnode, packed); return its changes (op, item).
+
+    As long as a move is under way, the vnodes ``ticked`` get a tick in each trigger.
+    """
     classes, context = _classes(records), records.sparkSession.sparkContext
     counted = classes.new("changes.EpochRecords", operator.name).listed()
     context._jsc.sc().register(counted, operator.name)
+    if ticked:
+        rest = [sf.lit(None).cast(field.dataType) for field in records.schema.fields[2:]]
+        ticks = ticks_while_moving(records.sparkSession, counted)
+        records = records.union(ticks.select(sf.explode(sf.lit(list(ticked))), sf.lit(TICK), *rest))
     made = classes.new(
         "changes.MovingFilter",
         operator.name,

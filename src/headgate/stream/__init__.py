@@ -4,13 +4,17 @@ In an enabled session this happens by itself in each micro-batch, and `streaming
 `WatermarkFilter` is the same idea for people who read Arrow batches themselves.
 """
 
+from headgate.stream.clock import Clock, ManualClock
 from headgate.stream.dynamic_filter import dynamic_filter
 from headgate.stream.moves import MoveReport
 from headgate.stream.report import BatchReport, SourceReport, StreamingReport, streaming_report, streaming_stories
+from headgate.stream.temporal import temporal_filter
 from headgate.stream.watermark import WatermarkFilter
 
 __all__ = [
     "BatchReport",
+    "Clock",
+    "ManualClock",
     "MoveReport",
     "SourceReport",
     "StreamingReport",
@@ -18,4 +22,5 @@ __all__ = [
     "dynamic_filter",
     "streaming_report",
     "streaming_stories",
+    "temporal_filter",
 ]

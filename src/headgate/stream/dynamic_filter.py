@@ -33,11 +33,14 @@ from headgate.stream.changelog import (
     schema_of,
     use_rocksdb,
 )
+from headgate.stream.sources import watched, where_present
 from headgate.stream.vnodes import vnode_ids
 
 Moves = Literal["both", "up", "down"]
 TIME = "_time"
 _RIGHT_IN, _RIGHT_OUT, _RIGHT_LATEST = 4, 5, 6
+_VALUE, _PASSES = "_headgate_value", "_headgate_passes"  # beside the columns of the rows
+_SHOWN = 16  # added to the kind of a left row that passes whatever the right value is
 
 
 def dynamic_filter(
@@ -55,20 +58,26 @@ def dynamic_filter(
 
     ``condition`` compares: ``"price > threshold"``, ``"left.v + 1 <= 2 * right.v and left.kind = 'a'"``. When the right
     row changes, the rows that no longer pass are taken back, and those that were kept waiting for it are added.
-    A ``right`` with a column ``_op`` is a changelog; of another stream the row that is latest by ``order`` counts.
+    A ``right`` with a column ``_op`` is a changelog; of another stream the row that is latest by ``order`` counts. A
+    batch DataFrame of one row or none is read anew in each trigger.
     ``moves`` promises that the right value only goes "up" or "down", so that rows are forgotten that can never count
     again. ``piece_rows`` bounds how many rows a move may add or take back in one batch; the rest follows in the next.
     """
     check_changelog(left, "the left side")
-    check_changelog(right, "the right side")
+    if getattr(right, "isStreaming", True):
+        check_changelog(right, "the right side")
     _check_options(right, order, moves, piece_rows, vnodes)
     keys = key_columns(left, key, "the left side")
     parts = _parts(left, right, condition)
     use_rocksdb(left)
+    if not right.isStreaming:
+        right = watched(right, "the right side")
     for part in parts.left_only:
         left = left.alias("left").where(part).select(*columns_of_all(left))
     for compared in parts.comparisons:
-        left = _compared(left, right, compared, keys, order, moves, piece_rows, vnodes)
+        left = compared_rows(
+            left, right, compared, keys, order=order, moves=moves, piece_rows=piece_rows, vnodes=vnodes
+        )
     return left
 
 
@@ -102,6 +111,10 @@ def _check_options(right: DataFrame, order: str | None, moves: str, piece_rows: 
         raise BadInput(f"piece_rows is {piece_rows}; it has to be 0, for no limit, or more")
     if order is None:
         return
+    if not right.isStreaming:
+        raise BadInput(
+            f"order is {order!r}; it is for streams, and of a batch DataFrame the row that was read last counts"
+        )
     if is_changelog(right):
         raise BadInput("order is for a right side whose latest row counts; one with `_op` says itself what it holds")
     if order not in right.columns:
@@ -110,31 +123,42 @@ def _check_options(right: DataFrame, order: str | None, moves: str, piece_rows: 
         raise BadInput(f"order is {order!r} of type {right.schema[order].dataType.simpleString()}, which has no order")
 
 
-def _compared(
+def compared_rows(
     left: DataFrame,
     right: DataFrame,
     compared: ComparedSides,
     keys: list[str],
-    order: str | None,
-    moves: str,
-    piece_rows: int,
-    vnodes: int,
+    *,
+    order: str | None = None,
+    moves: str = "both",
+    piece_rows: int = 0,
+    vnodes: int = 64,
 ) -> DataFrame:
-    """Put one operator over the left side."""
+    """Put one operator over the left side; ``moves`` may be "held" too: up, and where it would go down it stays."""
     ids, row = vnode_ids(vnodes), schema_of(left)
-    named = left.alias("left").withColumn("_value", sf.expr(compared.left)).where("_value is not null")
+    shown = sf.coalesce(sf.expr(compared.unless), sf.lit(False)) if compared.unless else sf.lit(False)
+    named = left.alias("left").withColumns({_VALUE: sf.expr(compared.left), _PASSES: shown})
+    named = named.where(f"{_VALUE} is not null or {_PASSES}")
     place = sf.pmod(sf.hash(*(f"`{name}`" for name in keys)), sf.lit(vnodes)) + 1
     # where late rows can be left unread: the time again, for Headgate to find in the plan
-    timed = moves == "up" and isinstance(compared.type, TimestampType | TimestampNTZType)
+    rises = moves in ("up", "held") and not compared.unless
+    timed = rises and isinstance(compared.type, TimestampType | TimestampNTZType)
     changes = named.select(
         sf.element_at(sf.lit(list(ids)), place).alias("vnode"),
-        left_record(named, kind_of(left), sf.col("_value"), keys, columns_of(left)).alias("packed"),
-        *([sf.col("_value").alias(TIME)] if timed else []),
+        left_record(
+            named,
+            kind_of(left) + sf.when(sf.col(_PASSES), _SHOWN).otherwise(0),
+            sf.col(_VALUE),
+            keys,
+            columns_of(left),
+        ).alias("packed"),
+        *([sf.col(_VALUE).alias(TIME)] if timed else []),
     )
+    unless = f" or {compared.unless}" if compared.unless else ""
     operator = FilterOperator(
-        name=f"{compared.left} {compared.operator} {compared.right}",
+        name=f"{compared.left} {compared.operator} {compared.right}{unless}",
         operator=compared.operator,
-        kept=f"{row.simpleString()} by {compared.left} in {vnodes} vnodes",
+        kept=f"{row.simpleString()} by {compared.left}{unless} in {vnodes} vnodes",
         ordered=order is not None,
         moves=moves,
         piece_rows=-(-piece_rows // vnodes),
@@ -142,7 +166,7 @@ def _compared(
     no_time = [sf.lit(None).cast(compared.type).alias(TIME)] if timed else []
     every = _right_records(right, compared, order).select(sf.explode(sf.lit(list(ids))), "packed")
     records = changes.union(every.select("*", *no_time))
-    moved = filtered_changes(records, operator)
+    moved = filtered_changes(records, operator, ids if piece_rows else ())
     rows = moved.select(
         op_of(sf.col("op")).alias(OP), unpacked(moved, sf.col("item"), row, compared.type).alias("_row")
     )
@@ -150,10 +174,10 @@ def _compared(
 
 
 def _right_records(right: DataFrame, compared: ComparedSides, order: str | None) -> DataFrame:
-    named = right.alias("right").withColumn("_value", sf.expr(compared.right))
+    named = right.alias("right").withColumn(_VALUE, where_present(right, sf.expr(compared.right)))
     at = sf.lit(0) if order is None else sf.col(f"`{order}`")
     if is_changelog(right):
         kind = sf.when(kind_of(right).isin(0, 2), _RIGHT_IN).otherwise(_RIGHT_OUT)
     else:
         kind = sf.lit(_RIGHT_LATEST)
-    return named.select(right_record(named, kind, sf.col("_value"), at).alias("packed"))
+    return named.select(right_record(named, kind, sf.col(_VALUE), at).alias("packed"))

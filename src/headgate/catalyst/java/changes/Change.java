@@ -14,6 +14,10 @@ class Change {
   static final byte RIGHT_LATEST = 6;
   static final byte TICK = 7;
 
+  static final byte SHOWN = 16;  // added to the kind of a left row that passes whatever the right value is
+
+  static byte kind(byte first) { return (byte) (first & ~SHOWN); }
+  static boolean isShown(byte first) { return (first & SHOWN) != 0; }
   static boolean isUpdate(byte kind) { return kind == UPDATE_BEFORE || kind == UPDATE_AFTER; }
   static int weight(byte kind) { return kind == INSERT || kind == UPDATE_AFTER ? 1 : -1; }
   static Row row(byte kind, byte[] item) { return RowFactory.create(new Object[] {Integer.valueOf(kind), item}); }

@@ -41,7 +41,7 @@ public class Conditions {
     parts.add(comparison((BinaryComparison) compared, negated ? "<>" : ((BinaryComparison) compared).symbol()));
   }
 
-  private static List comparison(BinaryComparison compared, String operator) {
+  static List comparison(BinaryComparison compared, String operator) {
     Expression left = (Expression) compared.left();
     Expression right = (Expression) compared.right();
     boolean swapped = looksAt(left, "right");
@@ -55,12 +55,12 @@ public class Conditions {
     return listed(new String[] {"compare", left.sql(), swapped ? flipped(operator) : operator, right.sql(), left.dataType().json()});
   }
 
-  private static String flipped(String operator) {
+  static String flipped(String operator) {
     if (operator.startsWith("<") && !operator.equals("<>")) return operator.replace('<', '>');
     return operator.startsWith(">") ? operator.replace('>', '<') : operator;
   }
 
-  private static boolean looksAt(Expression e, String side) {
+  static boolean looksAt(Expression e, String side) {
     scala.collection.Iterator all = e.references().iterator();
     while (all.hasNext()) {
       scala.collection.immutable.Seq qualifier = ((Attribute) all.next()).qualifier();
@@ -69,11 +69,11 @@ public class Conditions {
     return false;
   }
 
-  private static RuntimeException refused(Expression part, String why) {
+  static RuntimeException refused(Expression part, String why) {
     return new IllegalArgumentException("`" + part.sql() + "` " + why);
   }
 
-  private static List listed(String[] items) {
+  static List listed(String[] items) {
     List list = new ArrayList();
     for (int i = 0; i < items.length; i++) list.add(items[i]);
     return list;

@@ -7,6 +7,7 @@ import java.util.Map;
 class EpochRecord implements java.io.Serializable {
   private static final long serialVersionUID = 1L;
   final String query;
+  final String run;  // of the query: a batch that is run again after a failure counts once
   final long batch;
   String before = "none";
   String after = "none";
@@ -19,8 +20,9 @@ class EpochRecord implements java.io.Serializable {
   long scanNanos;
   long vnodesPending;
 
-  EpochRecord(String query, long batch) {
+  EpochRecord(String query, String run, long batch) {
     this.query = query;
+    this.run = run;
     this.batch = batch;
   }
 
@@ -54,7 +56,7 @@ class EpochRecord implements java.io.Serializable {
   }
 
   EpochRecord copied() {
-    EpochRecord twin = new EpochRecord(query, batch);
+    EpochRecord twin = new EpochRecord(query, run, batch);
     twin.add(this);
     return twin;
   }

@@ -57,7 +57,7 @@ public class EpochRecords extends AccumulatorV2 {
     EpochRecord one = (EpochRecord) record;
     String key = one.query + " " + one.batch;
     EpochRecord known = (EpochRecord) records.get(key);
-    if (known == null) records.put(key, one.copied());
+    if (known == null || !known.run.equals(one.run)) records.put(key, one.copied());
     else known.add(one);
     if (records.size() > REMEMBERED) records.remove(records.keySet().iterator().next());
   }
@@ -78,10 +78,25 @@ public class EpochRecords extends AccumulatorV2 {
 
   synchronized List taken() { return new ArrayList(records.values()); }
 
+  /** How many vnodes had more to tell at the end of a query's last epoch. */
+  public synchronized long pending(String query) {
+    EpochRecord last = lastOf(query);
+    return last == null ? 0L : last.vnodesPending;
+  }
+
+  /** How many rows were kept at the end of a query's last epoch. */
+  public synchronized long kept(String query) {
+    EpochRecord last = lastOf(query);
+    return last == null ? 0L : last.rowsKept;
+  }
+
   /** The last epoch of a query, or null. */
-  synchronized EpochRecord last() {
+  synchronized EpochRecord lastOf(String query) {
     EpochRecord last = null;
-    for (Iterator all = records.values().iterator(); all.hasNext();) last = (EpochRecord) all.next();
+    for (Iterator all = records.values().iterator(); all.hasNext();) {
+      EpochRecord each = (EpochRecord) all.next();
+      if (each.query.equals(query) && (last == null || each.batch > last.batch)) last = each;
+    }
     return last;
   }
 

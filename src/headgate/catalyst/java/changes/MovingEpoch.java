@@ -63,7 +63,7 @@ class MovingEpoch extends scala.collection.AbstractIterator {
   }
 
   private void take(byte[] packed) throws IOException {
-    byte kind = packed[0];
+    byte kind = Change.kind(packed[0]);
     if (kind == Change.TICK) return;
     if (kind >= Change.RIGHT_IN) {
       right.take(kind, ByteBuffer.wrap(packed, 1, packed.length - 1));
@@ -72,28 +72,30 @@ class MovingEpoch extends scala.collection.AbstractIterator {
     int from = 5 + ByteBuffer.wrap(packed).getInt(1);
     byte[] row = Arrays.copyOfRange(packed, from, packed.length);
     record.leftRows++;
-    if (!stored.isDropped(row)) stored.add(row, Change.weight(kind));
+    boolean shown = Change.isShown(packed[0]);
+    if (!shown && !stored.isDropped(row)) stored.add(row, Change.weight(kind));
+    boolean passes = shown || told.contains(row);
     if (!Change.isUpdate(kind)) {
-      if (told.contains(row)) changes.add(Change.row(kind, row));
+      if (passes) changes.add(Change.row(kind, row));
       return;
     }
-    UpdatePairs.Half other = updates.match(Arrays.copyOfRange(packed, 5, from), kind, row);
-    if (other != null) update(kind == Change.UPDATE_BEFORE ? row : other.row, kind == Change.UPDATE_BEFORE ? other.row : row);
+    UpdatePairs.Half half = new UpdatePairs.Half(kind, row, passes);
+    UpdatePairs.Half other = updates.match(Arrays.copyOfRange(packed, 5, from), half);
+    if (other != null) update(kind == Change.UPDATE_BEFORE ? half : other, kind == Change.UPDATE_BEFORE ? other : half);
   }
 
-  private void update(byte[] before, byte[] after) {
-    boolean was = told.contains(before);
-    boolean is = told.contains(after);
-    if (was && is && Arrays.equals(before, after)) return;
-    if (was) changes.add(Change.row(is ? Change.UPDATE_BEFORE : Change.DELETE, before));
-    if (is) changes.add(Change.row(was ? Change.UPDATE_AFTER : Change.INSERT, after));
+  private void update(UpdatePairs.Half before, UpdatePairs.Half after) {
+    if (before.passes && after.passes && Arrays.equals(before.row, after.row)) return;
+    if (before.passes) changes.add(Change.row(after.passes ? Change.UPDATE_BEFORE : Change.DELETE, before.row));
+    if (after.passes) changes.add(Change.row(before.passes ? Change.UPDATE_AFTER : Change.INSERT, after.row));
   }
 
   private void endOfInput() throws IOException {
     for (UpdatePairs.Half half = updates.left(); half != null; half = updates.left())
-      if (told.contains(half.row)) changes.add(Change.row(half.kind == Change.UPDATE_BEFORE ? Change.DELETE : Change.INSERT, half.row));
+      if (half.passes) changes.add(Change.row(half.kind == Change.UPDATE_BEFORE ? Change.DELETE : Change.INSERT, half.row));
     rows = null;
     right.settle();
+    if (filter.moves.equals(OneWay.HELD)) right.holdUp();
     OneWay.check(filter, record.before, committed, right);
     record.after = right.text();
     record.afterCode = right.code();
@@ -108,7 +110,7 @@ class MovingEpoch extends scala.collection.AbstractIterator {
       return;
     }
     told = move.told();
-    if (!move.isCut() && !filter.moves.equals("both")) stored.drop(filter.comparison.settled(right.code(), filter.moves.equals("up")));
+    if (!move.isCut() && !filter.moves.equals("both")) stored.drop(filter.comparison.settled(right.code(), !filter.moves.equals("down")));
     save();
     record.movedIn = move.in();
     record.movedOut = move.out();

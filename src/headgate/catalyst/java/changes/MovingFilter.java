@@ -3,6 +3,7 @@ package headgate.changes;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.QueryInfo;
 import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
@@ -22,7 +23,7 @@ public class MovingFilter extends StatefulProcessor {
   final Comparison comparison;
   final String kept;  // what the state must have been made for
   final boolean ordered;
-  final String moves;  // up, down, or both
+  final String moves;  // up, down, both, or held: up, and where it would go down it stays
   final long pieceRows;  // of one vnode and epoch; 0 means all
   final int blockBytes;
   final int freshBytes;
@@ -52,14 +53,14 @@ public class MovingFilter extends StatefulProcessor {
 
   /** The highest time that can never pass again after a batch of a query, in microseconds, or null: what was so once stays so. */
   public Long neverAgain(String query, long batch) {
-    EpochRecord last = records.last();
-    if (last == null || !last.query.equals(query) || last.batch > batch || last.vnodesPending > 0) return null;
-    return moves.equals("up") ? comparison.neverAgain(last.afterCode) : null;
+    EpochRecord last = records.lastOf(query);
+    if (last == null || last.batch > batch || last.vnodesPending > 0) return null;
+    return moves.equals("up") || moves.equals(OneWay.HELD) ? comparison.neverAgain(last.afterCode) : null;
   }
 
   public scala.collection.Iterator handleInputRows(Object vnode, scala.collection.Iterator rows, TimerValues timers) {
-    String query = getHandle().getQueryInfo().getQueryId().toString();
-    EpochRecord record = new EpochRecord(query, getHandle().getQueryInfo().getBatchId());
+    QueryInfo query = getHandle().getQueryInfo();
+    EpochRecord record = new EpochRecord(query.getQueryId().toString(), query.getRunId().toString(), query.getBatchId());
     return new MovingEpoch(this, ((Integer) vnode).intValue(), rows, record);
   }
 }

@@ -54,6 +54,9 @@ class OrderCode {
     return eight(((Number) value).longValue());
   }
 
+  /** Some code of a type, for rows that are not compared. */
+  static byte[] any(DataType type) { return new byte[width(type) == 0 ? 2 : width(type)]; }
+
   /** Where a row begins that stands behind a code. */
   static int end(byte[] bytes, int width) {
     if (width > 0) return width;

@@ -81,7 +81,7 @@ public class Packing {
 
     public Object apply(Object fields) {
       InternalRow all = (InternalRow) fields;
-      byte[] code = OrderCode.of(all.get(1, value), value);
+      byte[] code = all.isNullAt(1) ? OrderCode.any(value) : OrderCode.of(all.get(1, value), value);
       byte[] id = (byte[]) key.apply(all.getStruct(2, keys));
       byte[] whole = (byte[]) row.apply(all.getStruct(3, columns));
       ByteBuffer packed = ByteBuffer.allocate(5 + id.length + code.length + whole.length);

@@ -23,6 +23,7 @@ class RightValue {
   private byte[] packed;  // of the row that counts: present, text, code; null where there is none
   private byte[] order;
   private boolean heard;
+  private byte[] committed;
 
   RightValue(String name, boolean ordered) {
     this.name = name;
@@ -74,6 +75,13 @@ class RightValue {
     packed = found;
   }
 
+  /** Stay where the value was if it would go down, or away. */
+  void holdUp() {
+    byte[] before = code(committed);
+    byte[] now = code();
+    if (before != null && (now == null || Arrays.compareUnsigned(now, before) < 0)) packed = committed;
+  }
+
   private RuntimeException tooMany(byte[] one, byte[] other, String why) {
     return new IllegalStateException("The right side of " + name + " has two rows, " + text(one) + " and " + text(other) + ": " + why + ".");
   }
@@ -97,6 +105,7 @@ class RightValue {
   void read(DataInputStream in) throws IOException {
     packed = Bytes.read(in);
     order = Bytes.read(in);
+    committed = packed;
     for (int i = in.readInt(); i > 0; i--) {
       byte[] value = Bytes.read(in);
       rows.put(ByteBuffer.wrap(value), Long.valueOf(in.readLong()));

@@ -13,18 +13,20 @@ class UpdatePairs {
   static class Half {
     final byte kind;
     final byte[] row;
+    final boolean passes;
 
-    Half(byte kind, byte[] row) {
+    Half(byte kind, byte[] row, boolean passes) {
       this.kind = kind;
       this.row = row;
+      this.passes = passes;
     }
   }
 
   /** The other half, which no longer waits, or null; then this one waits. */
-  Half match(byte[] key, byte kind, byte[] row) {
+  Half match(byte[] key, Half half) {
     ByteBuffer name = ByteBuffer.wrap(key);
     ArrayDeque halves = (ArrayDeque) waiting.get(name);
-    if (halves != null && ((Half) halves.peek()).kind != kind) {
+    if (halves != null && ((Half) halves.peek()).kind != half.kind) {
       Half other = (Half) halves.poll();
       if (halves.isEmpty()) waiting.remove(name);
       return other;
@@ -33,7 +35,7 @@ class UpdatePairs {
       halves = new ArrayDeque();
       waiting.put(name, halves);
     }
-    halves.add(new Half(kind, row));
+    halves.add(half);
     return null;
   }
 

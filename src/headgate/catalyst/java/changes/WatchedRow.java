@@ -1,0 +1,62 @@
+package headgate.changes;
+
+import headgate.interop.Subqueries;
+import java.util.Base64;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.execution.datasources.v2.FileTable;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/** The one row of a batch query, or none, asked for anew in each trigger; files that came meanwhile are seen. */
+public class WatchedRow implements MovingValue {
+  private static final String ABSENT = "";
+  private final SparkSession session;
+  private final LogicalPlan plan;  // of one column, the packed row
+
+  public WatchedRow(SparkSession session, LogicalPlan analyzed) {
+    this.session = session;
+    this.plan = analyzed;
+  }
+
+  public StructType schema() { return new StructType().add("_packed", DataTypes.BinaryType, true); }
+
+  public String now() {
+    refresh(plan);
+    List rows = Dataset.ofRows(session, plan).limit(2).collectAsList();
+    if (rows.size() > 1) throw new IllegalStateException("The right side, a batch DataFrame that is read in each trigger, has more than one row; it may have one or none: aggregate it, or keep its first row.");
+    return rows.isEmpty() ? ABSENT : Base64.getEncoder().encodeToString((byte[]) ((Row) rows.get(0)).get(0));
+  }
+
+  public String next(String last, String now, boolean justStarted, boolean withoutLimit) {
+    return now.equals(last) || last == null && now.equals(ABSENT) ? null : now;
+  }
+
+  public boolean isFixedAtStart() { return true; }
+
+  public InternalRow row(String value) {
+    return new GenericInternalRow(new Object[] {value.equals(ABSENT) ? null : Base64.getDecoder().decode(value)});
+  }
+
+  public String toString() { return "a batch DataFrame read in each trigger"; }
+
+  /** Spark lists the files of a table when the DataFrame is made, and never again. */
+  private static void refresh(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation)
+      ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location().refresh();
+    if (plan instanceof DataSourceV2Relation && ((DataSourceV2Relation) plan).table() instanceof FileTable)
+      ((FileTable) ((DataSourceV2Relation) plan).table()).fileIndex().refresh();
+    for (Iterator inside = Subqueries.of(plan).iterator(); inside.hasNext();) refresh((LogicalPlan) inside.next());
+    scala.collection.Iterator children = plan.children().iterator();
+    while (children.hasNext()) refresh((LogicalPlan) children.next());
+  }
+}
