@@ -22,3 +22,15 @@ def gated(spark: SparkSession) -> Iterator[SparkSession]:
             spark.conf.unset(key)
         elif value != before[key]:
             spark.conf.set(key, before[key])
+
+
+@pytest.fixture
+def stateful(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, whose settings are put back: operators over changelogs choose where state is kept."""
+    before = dict(spark.conf.getAll)
+    yield spark
+    for key, value in dict(spark.conf.getAll).items():
+        if key not in before:
+            spark.conf.unset(key)
+        elif value != before[key]:
+            spark.conf.set(key, before[key])
