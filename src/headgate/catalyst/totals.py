@@ -28,8 +28,9 @@ def totals_of(aggregate: DataFrame, count: int) -> TotalsOperator:
     """Read an aggregate whose last columns, so many, are totals; raise ValueError where they cannot be kept."""
     ansi = str(aggregate.sparkSession.conf.get("spark.sql.ansi.enabled")).lower() == "true"
     analyzed = aggregate._jdf.queryExecution().analyzed()
+    classes = _classes(aggregate)
     try:
-        read = _classes(aggregate).new("changes.TotalsReader", analyzed, count, ansi)
+        read = classes.new("changes.TotalsReader", analyzed, count, ansi)
     except Py4JJavaError as error:
         raise ValueError(_cause(error)) from None
     row = _parse_datatype_json_string(read.row().json())

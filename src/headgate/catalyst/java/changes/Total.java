@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.LongType;
 /** One total of a group: which function of which input, and what it gives. */
 class Total implements java.io.Serializable {
   private static final long serialVersionUID = 1L;
-  private static final int DIGITS = 38;  // that a decimal can have
+  static final DecimalType COUNT = new DecimalType(20, 0);  // what Spark divides a sum of decimals by
   final String text;
   final String function;  // count, sum, avg, min or max
   final int input;  // -1 counts rows
@@ -56,17 +56,24 @@ class Total implements java.io.Serializable {
     return Long.valueOf(sum.longValue());
   }
 
+  static DecimalType ofSum(DecimalType summand) { return new DecimalType(Math.min(DecimalType.MAX_PRECISION(), summand.precision() + 10), summand.scale()); }
+
   private Decimal decimal(ExactSum sum) {
-    DecimalType summand = (DecimalType) of;
-    int precision = Math.min(DIGITS, summand.precision() + 10);
-    BigDecimal exact = new BigDecimal(sum.whole(), summand.scale());
-    if (exact.precision() <= precision) return Decimal.apply(scala.math.BigDecimal.javaBigDecimal2bigDecimal(exact), precision, summand.scale());
-    if (ansi) throw tooLarge(exact.toPlainString(), "decimal(" + precision + "," + summand.scale() + ")");
+    DecimalType made = ofSum((DecimalType) of);
+    BigDecimal exact = new BigDecimal(sum.whole(), made.scale());
+    if (exact.precision() <= made.precision()) return decimal(exact, made);
+    if (ansi) throw tooLarge(exact.toPlainString(), made.simpleString());
     return null;
   }
 
+  private static Decimal decimal(BigDecimal exact, DecimalType type) {
+    return Decimal.apply(scala.math.BigDecimal.javaBigDecimal2bigDecimal(exact), type.precision(), type.scale());
+  }
+
   private Object divided(Decimal sum, long count) {
-    return sum == null ? null : quotient.eval(new GenericInternalRow(new Object[] {sum, Long.valueOf(count)}));
+    if (sum == null) return null;
+    Object[] both = new Object[] {sum, decimal(BigDecimal.valueOf(count), COUNT)};
+    return quotient.eval(new GenericInternalRow(both));
   }
 
   private RuntimeException tooLarge(String sum, String type) {

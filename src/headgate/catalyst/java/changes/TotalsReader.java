@@ -5,8 +5,8 @@ import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
-import org.apache.spark.sql.catalyst.expressions.AttributeSeq;
-import org.apache.spark.sql.catalyst.expressions.BindReferences;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.DecimalDivideWithOverflowCheck;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
-import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers;
+import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.ExpressionUtils;
@@ -41,7 +41,7 @@ public class TotalsReader {
     if (!(analyzed instanceof Aggregate)) throw new IllegalArgumentException("Each total has to be one of count, sum, min, max and avg over the columns of the stream.");
     Aggregate aggregate = (Aggregate) analyzed;
     List grouping = list(aggregate.groupingExpressions());
-    for (int i = 0; i < grouping.size(); i++) keys.add(ExpressionUtils.column(NormalizeFloatingNumbers.normalize((Expression) grouping.get(i))));
+    for (int i = 0; i < grouping.size(); i++) keys.add(ExpressionUtils.column(NormalizeFloatingNumbers$.MODULE$.normalize((Expression) grouping.get(i))));
     List columns = list(aggregate.aggregateExpressions());
     StructField[] fields = aggregate.schema().fields();
     StructField[] made = new StructField[count];
@@ -87,7 +87,6 @@ public class TotalsReader {
     if (name == null) throw refused(total, "is none of count, sum, min, max and avg, which are those that can take rows back");
     if (called.isDistinct()) throw refused(total, "counts each value once, which is not supported: aggregate by that value first");
     if (called.filter().isDefined()) throw refused(total, "has a FILTER: write it as a CASE inside the function");
-    if (!((Expression) function).deterministic()) throw refused(total, "gives another answer each time, so a row could not be taken back");
     List children = list(((Expression) function).children());
     Expression input = name.equals("count") ? present(children) : (Expression) children.get(0);
     DataType of = input == null ? null : input.dataType();
@@ -125,10 +124,13 @@ public class TotalsReader {
     return inputs.size() - 1;
   }
 
-  private static Expression quotient(AggregateFunction function, DataType of) {
+  /** How Spark makes the average of decimals from their sum and their count. */
+  private Expression quotient(AggregateFunction function, DataType of) {
     if (!(function instanceof Average) || !(of instanceof DecimalType)) return null;
-    Average average = (Average) function;
-    return (Expression) BindReferences.bindReference((Expression) average.evaluateExpression(), new AttributeSeq(average.aggBufferAttributes()), false);
+    BoundReference sum = new BoundReference(0, Total.ofSum((DecimalType) of), true);
+    BoundReference count = new BoundReference(1, Total.COUNT, false);
+    DecimalType type = (DecimalType) ((Expression) function).dataType();
+    return (Expression) new DecimalDivideWithOverflowCheck((Expression) sum, (Expression) count, type, null, !ansi);
   }
 
   private static RuntimeException refused(Expression total, String why) { return new IllegalArgumentException("`" + total.sql() + "` " + why + "."); }
