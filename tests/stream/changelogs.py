@@ -30,17 +30,19 @@ class Changes:
     ddl: str
     schema: pa.Schema
     after: list[list[Row]] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    there: Counter[Row] = field(default_factory=Counter)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows that are there now."""
+        return list(self.there.elements())
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write the changes of the next batch."""
         number = len(self.after)
         for op, row in changes:
-            if op in COMES:
-                self.rows.append(row)
-            elif row in self.rows:
-                self.rows.remove(row)
-        self.after.append(list(self.rows))
+            self.there[row] += 1 if op in COMES else -1
+        self.after.append(self.rows)
         columns = list(zip(*((op, *row) for op, row in changes), strict=True)) or [[]] * (len(self.schema) + 1)
         schema = pa.schema([pa.field("_op", pa.string()), *self.schema])
         arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
@@ -72,7 +74,7 @@ def random_changes(
     """Write batches of inserts, deletes and updates, in any order; the third from the end empties the table."""
     for number in range(batches):
         made: list[Change] = []
-        rows = list(changes.rows)
+        rows = changes.rows
         draw.shuffle(rows)
         gone = len(rows) if number == batches - 3 else draw.randint(0, min(len(rows), size // 2))
         for row in rows[:gone]:
@@ -142,7 +144,7 @@ def _comparable(value: Any) -> Any:
         return "NaN" if math.isnan(value) else value + 0.0
     if isinstance(value, bytearray):
         return bytes(value)
-    return comparable(value) if isinstance(value, tuple) else value
+    return comparable(value) if isinstance(value, list | tuple) else value
 
 
 def by_batch(frame: DataFrame, batches: int) -> list[Counter[Row]]:
