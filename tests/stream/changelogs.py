@@ -43,7 +43,7 @@ class Changes:
         for op, row in changes:
             self.there[row] += 1 if op in COMES else -1
         self.after.append(self.rows)
-        columns = list(zip(*((op, *row) for op, row in changes), strict=True)) or [[]] * (len(self.schema) + 1)
+        columns = list(zip(*((op, *row) for op, row in changes), strict=True)) or [()] * (len(self.schema) + 1)
         schema = pa.schema([pa.field("_op", pa.string()), *self.schema])
         arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ class Changes:
     def states(self, spark: SparkSession) -> DataFrame:
         """Return the rows after each batch, as a batch table with the number of the batch in `_batch`."""
         rows = [(number, *row) for number, state in enumerate(self.after) for row in state]
-        columns = list(zip(*rows, strict=True)) or [[]] * (len(self.schema) + 1)
+        columns = list(zip(*rows, strict=True)) or [()] * (len(self.schema) + 1)
         schema = pa.schema([pa.field("_batch", pa.int32()), *self.schema])
         arrays = [pa.array(column, each.type) for column, each in zip(columns, schema, strict=True)]
         path = self.folder.parent / f"{self.folder.name}-states.parquet"

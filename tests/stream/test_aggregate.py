@@ -93,10 +93,9 @@ def test_totals_by_key_equal_the_batch_aggregate_after_each_batch(
     stateful: SparkSession, tmp_path: Path, seed: int
 ) -> None:
     draw, changes = random.Random(seed), Changes(tmp_path / "in", DDL, SCHEMA)
-    told = Told()
+    told, totals = Told(), aggregate(changes.stream(stateful), ["g", "x"], **TOTALS)
     for _ in range(2):  # the query is started again in between
         random_changes(draw, changes, 4, a_row)
-        totals = aggregate(changes.stream(stateful), ["g", "x"], **TOTALS)
         told.run(totals, tmp_path / "checkpoint")
     expected = grouped(changes.states(stateful), ["g", "x"], TOTALS)
     assert totals.columns == ["_op", *expected.columns[1:]]

@@ -188,12 +188,13 @@ def test_a_table_belongs_to_one_query(stateful: SparkSession, tmp_path: Path, sm
     small.write([("+I", (1, "a"))])
     run(small.stream(stateful), tmp_path, "id", buckets=2)
     stream = small.stream(stateful)
-    for options, said in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"checkpoint": str(tmp_path / "other")}, "belongs to query .* and the checkpoint .*other to none yet"),
         ({"key": "v"}, r"was written with key \['id'\], and now key is \['v'\]"),
         ({"buckets": 3}, "was written with buckets 2, and now buckets is 3"),
         ({"changes": stream.selectExpr("_op", "id", "1 v")}, "was written with columns struct<id:int,v:string>"),
-    ]:
+    ]
+    for options, said in cases:
         asked: dict[str, Any] = {"changes": stream, "key": "id", "buckets": 2, **options}
         with pytest.raises(BadInput, match=said):
             materialize(path=str(tmp_path / "table"), **asked)

@@ -7,16 +7,7 @@ from collections.abc import Sequence
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import (
-    ArrayType,
-    AtomicType,
-    CalendarIntervalType,
-    DataType,
-    NullType,
-    StringType,
-    StructType,
-    VariantType,
-)
+from pyspark.sql.types import ArrayType, AtomicType, DataType, StringType, StructType
 
 from headgate.catalyst.changes import unpacked
 from headgate.catalyst.totals import TotalsOperator, packed_row, totalled, totals_of
@@ -85,7 +76,7 @@ def _has_one_form(type: DataType) -> bool:
         return _has_one_form(type.elementType)
     if isinstance(type, StringType):
         return bool(getattr(type, "collation", "UTF8_BINARY") == "UTF8_BINARY")
-    return isinstance(type, AtomicType) and not isinstance(type, CalendarIntervalType | VariantType | NullType)
+    return isinstance(type, AtomicType) and type.typeName() not in ("variant", "geometry", "geography")
 
 
 def _operator(changes: DataFrame, groups: list[str], totals: dict[str, str]) -> TotalsOperator:
