@@ -54,6 +54,7 @@ class Changes:
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """Return the stream of the changes, one file a batch."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         reader = spark.readStream.schema(f"_op string, {self.ddl}").option("maxFilesPerTrigger", 1)
         return reader.parquet(str(self.folder))
 

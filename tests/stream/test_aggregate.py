@@ -18,7 +18,7 @@ from pyspark.sql import functions as sf
 
 from headgate.errors import BadInput
 from headgate.stream import aggregate
-from tests.stream.changelogs import Changes, Row, Told, by_batch, random_changes
+from tests.stream.changelogs import Change, Changes, Row, Told, by_batch, random_changes
 
 DDL = (
     "g int, x double, t tinyint, h smallint, i int, l bigint, f float, d double, m decimal(12,2), w decimal(38,6), "
@@ -124,7 +124,7 @@ SMALL = "g string, d double, l bigint, m decimal(38,2)"
 SMALL_SCHEMA = pa.schema([("g", pa.string()), ("d", pa.float64()), ("l", pa.int64()), ("m", pa.decimal128(38, 2))])
 
 
-def small(folder: Path, *batches: list[tuple[str, Row]]) -> Changes:
+def small(folder: Path, *batches: list[Change]) -> Changes:
     """A stream of a few rows: group, double, and whole number where given."""
     changes = Changes(folder, SMALL, SMALL_SCHEMA)
     for batch in batches:
@@ -159,10 +159,29 @@ def test_sums_of_doubles_are_exact_and_rounded_once(stateful: SparkSession, tmp_
         assert found[name] == (total, total / len(values), min(values), max(values)), name
 
 
+def test_extremes_of_large_groups_survive_what_is_taken_away(stateful: SparkSession, tmp_path: Path) -> None:
+    """More values in a batch than are held back before they are stored, and groups that grow and shrink."""
+    draw = random.Random(6)
+    values = draw.sample(range(10**6), 6000)
+    few = draw.sample(range(10**6), 70)
+    ends = set(sorted(values)[:2000] + sorted(values)[-2000:])
+    batches: list[list[Change]] = [
+        [("+I", ("many", None, value)) for value in values] + [("+I", ("few", None, value)) for value in few[:60]],
+        [("-D", ("many", None, value)) for value in ends] + [("+I", ("few", None, value)) for value in few[60:]],
+        [("-D", ("many", None, value)) for value in values if value not in ends]
+        + [("-D", ("few", None, value)) for value in sorted(few)[5:]],
+        [("+I", ("many", None, value)) for value in values[:3]] + [("-D", ("few", None, min(few)))],
+    ]
+    changes = small(tmp_path / "in", *batches)
+    told, totals = Told(), {"low": "min(l)", "high": "max(l)", "n": "count(l)"}
+    told.run(aggregate(changes.stream(stateful), ["g"], **totals), tmp_path / "c")
+    assert told.after(4) == by_batch(grouped(changes.states(stateful), ["g"], totals), 4)
+
+
 def test_more_taken_away_than_was_there_is_not_told_and_not_forgotten(stateful: SparkSession, tmp_path: Path) -> None:
-    first: list[tuple[str, Row]] = [("-D", ("early", 2.0)), ("-D", ("early", 3.0)), ("+I", ("other", 1.0))]
-    second: list[tuple[str, Row]] = [("+I", ("early", 2.0)), ("-D", ("other", 1.0)), ("-D", ("other", 1.0))]
-    third: list[tuple[str, Row]] = [
+    first: list[Change] = [("-D", ("early", 2.0)), ("-D", ("early", 3.0)), ("+I", ("other", 1.0))]
+    second: list[Change] = [("+I", ("early", 2.0)), ("-D", ("other", 1.0)), ("-D", ("other", 1.0))]
+    third: list[Change] = [
         *[("+I", ("early", value)) for value in (3.0, 7.0)],
         *[("+I", ("other", 1.0))] * 2,
     ]
@@ -187,7 +206,7 @@ TOO_WIDE = [("+I", ("wide", None, None, Decimal(9 * 10**35)))] * 2
     ],
 )
 def test_a_sum_too_large_fails_the_batch(
-    stateful: SparkSession, tmp_path: Path, batch: list[tuple[str, Row]], total: str, said: str
+    stateful: SparkSession, tmp_path: Path, batch: list[Change], total: str, said: str
 ) -> None:
     changes = small(tmp_path / "in", batch)
     with pytest.raises(StreamingQueryException) as failure:

@@ -31,7 +31,8 @@ class GroupEpoch {
     this.values = new ValueCounts(totals, operator.values);
     for (int i = 0; i < sums.length; i++) sums[i] = new ExactSum();
     try {
-      if (operator.head.exists()) load((byte[]) operator.head.get());
+      byte[] head = (byte[]) operator.head.get();
+      if (head != null) load(head);
     } catch (IOException failure) {
       Rethrow.raise(failure);
     }

@@ -13,15 +13,19 @@ import org.apache.spark.sql.streaming.MapState;
 /**
  * How often each value of a group is there, and the least and the greatest of them.
  *
- * Both are remembered, so that the values are only looked through when one of them was taken away.
+ * Both are remembered, so that the values are only looked through when one of them was taken away. A few values lie with
+ * the totals of the group, which are read and written anyway; more have a map of their own.
  */
 class ValueCounts {
   private static final int PENDING = 4096;
+  private static final int NEAR = 64;  // values, and
+  private static final int NEAR_BYTES = 2048;
   private static final int NUMBER = 2;  // bytes of the number of an input
   private final Totals totals;
   private final MapState stored;
   private final Map pending = new HashMap();  // number and code -> weight
   private final byte[][] extremes;  // of each total: a code, or null
+  private Map near = new HashMap();  // number and code -> weight; null when all are stored in the map
   private long known;  // values that are kept
   private boolean lost;
 
@@ -49,27 +53,57 @@ class ValueCounts {
     store();
     if (!lost) return;
     Arrays.fill(extremes, null);
-    if (known > 0L)
-      for (scala.collection.Iterator all = stored.iterator(); all.hasNext();) {
-        scala.Tuple2 each = (scala.Tuple2) all.next();
-        if (((Long) each._2()).longValue() > 0L) consider((byte[]) each._1());
-      }
+    if (near == null) considerStored();
+    else for (Iterator all = near.entrySet().iterator(); all.hasNext();) {
+      Map.Entry each = (Map.Entry) all.next();
+      if (((Long) each.getValue()).longValue() > 0L) consider(((ByteBuffer) each.getKey()).array());
+    }
     lost = false;
+  }
+
+  private void considerStored() {
+    for (scala.collection.Iterator all = stored.iterator(); all.hasNext();) {
+      scala.Tuple2 each = (scala.Tuple2) all.next();
+      if (((Long) each._2()).longValue() > 0L) consider((byte[]) each._1());
+    }
   }
 
   private void store() {
     for (Iterator all = pending.entrySet().iterator(); all.hasNext();) {
       Map.Entry each = (Map.Entry) all.next();
-      byte[] key = ((ByteBuffer) each.getKey()).array();
-      boolean there = stored.containsKey(key);
-      long weight = (there ? ((Long) stored.getValue(key)).longValue() : 0L) + ((Long) each.getValue()).longValue();
-      if (weight == 0L) stored.removeKey(key);
-      else stored.updateValue(key, Long.valueOf(weight));
-      known += (weight == 0L ? 0 : 1) - (there ? 1 : 0);
-      if (weight > 0L) consider(key);
-      else forget(key);
+      ByteBuffer key = (ByteBuffer) each.getKey();
+      Long before = (Long) (near == null ? stored.getValue(key.array()) : near.get(key));
+      long weight = (before == null ? 0L : before.longValue()) + ((Long) each.getValue()).longValue();
+      known += (weight == 0L ? 0 : 1) - (before == null ? 0 : 1);
+      put(key, weight);
+      if (weight > 0L) consider(key.array());
+      else forget(key.array());
     }
     pending.clear();
+    if (near != null && isTooMuch()) moveAway();
+    if (near == null && known == 0L) near = new HashMap();
+  }
+
+  private void put(ByteBuffer key, long weight) {
+    if (near == null && weight == 0L) stored.removeKey(key.array());
+    else if (near == null) stored.updateValue(key.array(), Long.valueOf(weight));
+    else if (weight == 0L) near.remove(key);
+    else near.put(key, Long.valueOf(weight));
+  }
+
+  private boolean isTooMuch() {
+    if (near.size() > NEAR) return true;
+    int bytes = 0;
+    for (Iterator all = near.keySet().iterator(); all.hasNext();) bytes += ((ByteBuffer) all.next()).capacity();
+    return bytes > NEAR_BYTES;
+  }
+
+  private void moveAway() {
+    for (Iterator all = near.entrySet().iterator(); all.hasNext();) {
+      Map.Entry each = (Map.Entry) all.next();
+      stored.updateValue(((ByteBuffer) each.getKey()).array(), each.getValue());
+    }
+    near = null;
   }
 
   private void consider(byte[] key) {
@@ -93,10 +127,19 @@ class ValueCounts {
   void write(DataOutputStream out) throws IOException {
     out.writeLong(known);
     for (int i = 0; i < extremes.length; i++) if (totals.each[i].isExtreme()) Bytes.write(out, extremes[i]);
+    out.writeBoolean(near != null);
+    if (near == null) return;
+    for (Iterator all = near.entrySet().iterator(); all.hasNext();) {
+      Map.Entry each = (Map.Entry) all.next();
+      Bytes.write(out, ((ByteBuffer) each.getKey()).array());
+      out.writeLong(((Long) each.getValue()).longValue());
+    }
   }
 
   void read(DataInputStream in) throws IOException {
     known = in.readLong();
     for (int i = 0; i < extremes.length; i++) if (totals.each[i].isExtreme()) extremes[i] = Bytes.read(in);
+    if (!in.readBoolean()) near = null;
+    else for (long i = 0L; i < known; i++) near.put(ByteBuffer.wrap(Bytes.read(in)), Long.valueOf(in.readLong()));
   }
 }
