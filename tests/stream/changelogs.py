@@ -104,6 +104,7 @@ class Told:
     """What a changelog has told: the changes of each batch."""
 
     batches: dict[int, list[Row]] = field(default_factory=dict)
+    kept: dict[int, int] = field(default_factory=dict)  # rows of state after each batch
 
     def take(self, frame: DataFrame, number: int) -> None:
         """Remember a batch."""
@@ -113,6 +114,8 @@ class Told:
         """Run a query over all files that are there."""
         query = frame.writeStream.foreachBatch(self.take).option("checkpointLocation", str(checkpoint)).start()
         finish(query)
+        for each in query.recentProgress:
+            self.kept[each["batchId"]] = sum(operator["numRowsTotal"] for operator in each["stateOperators"])
 
     def after(self, batches: int) -> list[Counter[Row]]:
         """Return the rows after each batch; whatever goes has to have come before."""

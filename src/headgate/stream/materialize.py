@@ -122,7 +122,7 @@ class _Table:
         if current is not None and number <= current.batch:
             batch.write.format("noop").mode("overwrite").save()  # operators below have state to commit in each batch
             return
-        net = _added_up(self._placed(batch), self.schema).persist()
+        net = self._added_up(self._with_bucket(batch)).persist()
         try:
             touched = {row[0] for row in net.select(BUCKET).distinct().collect()}
             if touched or current is None:
@@ -132,10 +132,14 @@ class _Table:
         finally:
             net.unpersist()
 
-    def _placed(self, rows: DataFrame) -> DataFrame:
-        """Return rows with their bucket, all rows of a bucket in one task."""
-        bucket = sf.pmod(sf.hash(*map(_quoted, self.key)), sf.lit(self.buckets)).alias(BUCKET)
-        return rows.select(bucket, "*").repartition(BUCKET)
+    def _with_bucket(self, rows: DataFrame) -> DataFrame:
+        return rows.select(sf.pmod(sf.hash(*map(_quoted, self.key)), sf.lit(self.buckets)).alias(BUCKET), "*")
+
+    def _added_up(self, rows: DataFrame) -> DataFrame:
+        """Return each row once, with its weight; all rows of a bucket are in one task, for what follows too."""
+        placed = rows.repartition(self.buckets, BUCKET)
+        grouped = placed.groupBy(BUCKET, *map(_quoted, self.schema.names)).agg(sf.sum(WEIGHT).alias(WEIGHT))
+        return grouped.where(sf.col(WEIGHT) != 0)
 
     def _written(
         self,
@@ -150,10 +154,9 @@ class _Table:
         rows, kept = net, list[BucketFile]()
         if current is not None:
             old = _rows(spark, folder, current.in_buckets(touched), self.schema).withColumn(WEIGHT, sf.lit(1))
-            rows, kept = self._placed(old).unionByName(net), current.outside(touched)
+            rows, kept = self._with_bucket(old).unionByName(net), current.outside(touched)
         home = f"{DATA}/{number}-{uuid.uuid4().hex}"
-        there = self._checked(_added_up(rows.repartition(BUCKET), self.schema))
-        there.write.partitionBy(BUCKET).parquet(folder.at(home))
+        self._checked(self._added_up(rows)).write.partitionBy(BUCKET).parquet(folder.at(home))
         written = [path for path in folder.files_below(home) if path.endswith(".parquet")]
         return kept + [BucketFile(int(path.split("/")[2].partition("=")[2]), path) for path in written]
 
@@ -184,11 +187,6 @@ class _Table:
         """Return the id of the query whose checkpoint this is."""
         content = Folder(spark, self.checkpoint).read("metadata")
         return str(json.loads(content)["id"]) if content else None
-
-
-def _added_up(rows: DataFrame, schema: StructType) -> DataFrame:
-    grouped = rows.groupBy(BUCKET, *map(_quoted, schema.names)).agg(sf.sum(WEIGHT).alias(WEIGHT))
-    return grouped.where(sf.col(WEIGHT) != 0)
 
 
 def _failure(told: Column) -> Column:

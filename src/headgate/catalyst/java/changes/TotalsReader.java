@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
@@ -87,6 +88,7 @@ public class TotalsReader {
     if (name == null) throw refused(total, "is none of count, sum, min, max and avg, which are those that can take rows back");
     if (called.isDistinct()) throw refused(total, "counts each value once, which is not supported: aggregate by that value first");
     if (called.filter().isDefined()) throw refused(total, "has a FILTER: write it as a CASE inside the function");
+    if (((Expression) function).containsPattern(TreePattern$.MODULE$.CURRENT_LIKE())) throw refused(total, "looks at the clock, so a row could not be taken back as it came");
     List children = list(((Expression) function).children());
     Expression input = name.equals("count") ? present(children) : (Expression) children.get(0);
     DataType of = input == null ? null : input.dataType();
