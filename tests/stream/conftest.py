@@ -40,3 +40,10 @@ def as_before(spark: SparkSession) -> Iterator[None]:
                 spark.conf.unset(key)
             elif value != before[key]:
                 spark.conf.set(key, before[key])
+
+
+@pytest.fixture
+def stateful(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, whose settings are put back: operators over changelogs choose where state is kept."""
+    with as_before(spark):
+        yield spark
