@@ -70,6 +70,10 @@ bench-batch: $(READY) ## time selective star queries: Spark alone, with Headgate
 bench-watermark: $(READY) ## time streams with late rows, with Headgate and without; kill one 20 times
 	@$(WITH_JAVA) $(BIN)/python -m bench.watermark $(ARGS)
 
+.PHONY: bench-operator
+bench-operator: $(READY) ## measure the dynamic filter operator against its bars; kill a table it keeps 20 times
+	@$(WITH_JAVA) $(BIN)/python -m bench.operator $(ARGS)
+
 .PHONY: bench-late
 bench-late: $(READY) ## measure the coordinator and filters that arrive late against their bars
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench

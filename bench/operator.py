@@ -8,6 +8,7 @@ Spark, which joins everything again for each value. Exits with 1 when a bar is m
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import sys
@@ -27,6 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 import headgate
+from bench import restarts
 from bench.results import Result, all_met
 from headgate.stream import dynamic_filter
 from headgate.suites.results import machine
@@ -154,6 +156,17 @@ def measured(spark: SparkSession, home: Path, rows: int, rounds: int) -> dict[st
     return figures
 
 
+def killing(home: Path, kills: int, master: str) -> Result:
+    """Kill a query that keeps a table again and again; count the rows in which it differs from an undisturbed one."""
+    restarts.write_moves(home / "source", seed=1)
+    undisturbed = restarts.run(home / "undisturbed", home / "source", query="table")
+    killed = restarts.run(home / "killed", home / "source", kills=kills, seed=1, query="table", master=master)
+    tables = [set(json.loads(run.batches["table"])) for run in (undisturbed, killed)]
+    return Result(
+        f"rows that differ after {killed.kills} kills, {master}", len(tables[0] ^ tables[1]), "{:,.0f}".format, 0
+    )
+
+
 def results(small: dict[str, float], large: dict[str, float], rows: int) -> list[Result]:
     """Compare the figures with the bars."""
     seconds, ratio = "{:.3f} s".format, "{:.2f}".format
@@ -175,6 +188,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=5_000_000, help="left rows in the state")
     arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--kills", type=int, default=20)
     chosen = arguments.parse_args()
     spark = (
         SparkSession.builder.master("local[2]")
@@ -188,7 +202,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         small = measured(spark, Path(home, "small"), chosen.rows // 5, chosen.rounds)
         large = measured(spark, Path(home, "large"), chosen.rows, chosen.rounds)
-    found = results(small, large, chosen.rows)
+        spark.stop()
+        found = results(small, large, chosen.rows)
+        for number, (kills, master) in enumerate(
+            [(chosen.kills, "local[2]"), (chosen.kills // 4, "local-cluster[2,1,1024]")]
+        ):
+            if kills:
+                found.append(killing(Path(home, f"killing-{number}"), kills, master))
     return 0 if all_met(f"Dynamic filter operator: {machine()}", found) else 1
 
 

@@ -14,6 +14,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,9 +98,10 @@ def run(
 ) -> Outcome:
     """Run the query to its end, killing it at seeded places; return what it wrote."""
     draw, killed, late_rows = random.Random(seed), 0, 0
+    most = 40 if query == "table" else 3  # it tells each tenth of a second, the others where they are
     home.mkdir(parents=True, exist_ok=True)
     while True:
-        steps = draw.randint(1, 3) if killed < kills else None
+        steps = draw.randint(1, most) if killed < kills else None
         ended, late = _attempt(home, source, steps, ["on" if headgate else "off", query, master])
         late_rows += late
         if ended:
@@ -131,7 +133,7 @@ def _attempt(home: Path, source: Path, steps: int | None, how: list[str]) -> tup
 def _told(child: subprocess.Popen[str]) -> Iterator[str]:
     assert child.stdout is not None
     for line in child.stdout:
-        if line.startswith(("begin", "wrote", "late")):
+        if line.startswith(("begin", "wrote", "late", "runs")):
             yield line
 
 
@@ -151,8 +153,11 @@ def child(home: Path, source: Path, headgate_on: bool, query: str, master: str) 
     )
     if headgate_on:
         headgate.enable(spark)
-    frame = rows_above(spark, source) if query == "moves" else counted_by_window(spark, source)
-    print("late", headgate.streaming_report(to_files(frame, home)).late_rows, flush=True)
+    if query == "table":
+        to_table(rows_above(spark, source), home)
+    else:
+        frame = rows_above(spark, source) if query == "moves" else counted_by_window(spark, source)
+        print("late", headgate.streaming_report(to_files(frame, home)).late_rows, flush=True)
     spark.stop()
 
 
@@ -195,6 +200,21 @@ def to_files(frame: DataFrame, home: Path) -> StreamingQuery:
     return query
 
 
+def to_table(frame: DataFrame, home: Path) -> None:
+    """Keep a table of the rows, saying all the time that it runs; write down what is in it at the end."""
+    from headgate.stream import materialize, read_materialized
+
+    query = materialize(frame, str(home / "table"), "id", available_now=True)
+    while query.isActive:
+        print("runs", flush=True)
+        time.sleep(0.1)
+    query.awaitTermination()
+    found = read_materialized(frame.sparkSession, str(home / "table"))
+    told = sorted(row[0] for row in found.select(sf.to_json(sf.struct("*"))).collect())
+    (home / "out").mkdir(exist_ok=True)
+    (home / "out" / "table.json").write_text(json.dumps(told))
+
+
 def written(home: Path) -> dict[str, str]:
     """Return what each batch wrote."""
     return {path.stem: path.read_text() for path in sorted(home.glob("out/*.json"))}
@@ -202,5 +222,5 @@ def written(home: Path) -> dict[str, str]:
 
 if __name__ == "__main__":
     if len(sys.argv) != 7 or sys.argv[1] != "child" or sys.argv[4] not in ("on", "off"):
-        raise SystemExit("use: python -m bench.restarts child FOLDER SOURCE on|off windows|moves MASTER")
+        raise SystemExit("use: python -m bench.restarts child FOLDER SOURCE on|off windows|moves|table MASTER")
     child(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "on", sys.argv[5], sys.argv[6])
