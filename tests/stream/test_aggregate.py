@@ -244,6 +244,7 @@ def test_a_checkpoint_of_other_totals_is_refused(stateful: SparkSession, tmp_pat
         (["g", "g"], {"n": "count(*)"}, "comes twice in g, g"),
         ("g", {"g": "count(*)"}, "cannot be called 'g'"),
         ("g", {"_op": "count(*)"}, "cannot be called '_op'"),
+        ("g", {"n": "count(*)", "N": "count(*)"}, "cannot be called 'N'"),
         ("g", {"n": 3}, "n is int; a total is SQL in a string"),
         ("g", {"n": "count(_op)"}, "UNRESOLVED_COLUMN"),
         ("g", {"n": "sum(q)"}, "UNRESOLVED_COLUMN.*the columns are g, d, l, m"),

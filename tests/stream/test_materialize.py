@@ -232,6 +232,23 @@ def test_rows_that_cannot_be_kept_are_refused(stateful: SparkSession, tmp_path: 
             materialize(changes, str(tmp_path / "table"), key)
 
 
+def test_files_of_others_are_left_alone(stateful: SparkSession, tmp_path: Path, small: Changes) -> None:
+    """A folder that holds something is refused, and what is put beside the table later is never deleted."""
+    strange = tmp_path / "table" / "data" / "part-0.parquet"
+    strange.parent.mkdir(parents=True)
+    strange.touch()
+    small.write([("+I", (1, "a"))])
+    with pytest.raises(BadInput, match=r"is no materialised table, and it holds data/part-0\.parquet"):
+        materialize(small.stream(stateful), str(tmp_path / "table"), "id")
+    strange.unlink()
+    run(small.stream(stateful), tmp_path, "id", keep=1)
+    strange.touch()
+    small.write([("-D", (1, "a"))])
+    run(small.stream(stateful), tmp_path, "id", keep=1)
+    assert not table(stateful, tmp_path)
+    assert [path.name for path in (tmp_path / "table").rglob("*.parquet")] == [strange.name]
+
+
 def kill(home: Path, moment: str, batch: int) -> None:
     """Run the program until it is killed."""
     command = [sys.executable, "-m", "tests.stream.killed_materialize", str(home), moment, str(batch)]

@@ -23,6 +23,12 @@ SHARE = "0.005"  # at the scale of these tables as many rows pass as do in the s
 CODES = "('13', '31', '23', '29', '30', '18', '17')"
 
 
+@pytest.fixture(autouse=True)
+def _one_task(stateful: SparkSession) -> None:
+    """Each operator keeps its state in one store: these tests have the most operators and batches of all."""
+    stateful.conf.set("spark.sql.shuffle.partitions", "1")
+
+
 @pytest.fixture(scope="module")
 def tpch() -> Iterator[Any]:
     connection = connect("tpch")

@@ -58,11 +58,13 @@ def _checked(changes: DataFrame, groups: list[str], totals: dict[str, str]) -> l
             raise BadInput(f"column {name!r} is {kind.simpleString()}, which cannot be aggregated by")
     if not totals:
         raise BadInput('no totals to keep; give at least one, such as total="sum(x)"')
+    taken = [OP, *(name.lower() for name in groups)]  # Spark finds columns in either case
     for name, total in totals.items():
         if not isinstance(total, str):
             raise BadInput(f"{name} is {type(total).__name__}; a total is SQL in a string, such as {name}='sum(x)'")
-        if name == OP or name in groups:
+        if name.lower() in taken:
             raise BadInput(f"a total cannot be called {name!r}, which is a column of the result already")
+        taken.append(name.lower())
     if len(set(groups)) < len(groups):
         raise BadInput(f"a column to aggregate by comes twice in {', '.join(groups)}")
     return groups

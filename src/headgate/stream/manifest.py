@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import uuid
+
 import msgspec
 from pyspark.sql.types import StructType
 
@@ -12,6 +15,7 @@ MANIFESTS = "_manifests"
 DATA = "data"
 VERSION = 1
 _DIGITS = 20
+_ATTEMPT = re.compile(r"\d+-[0-9a-f]{32}")
 _LOOKS = 10  # at a folder in which files come and go
 
 
@@ -58,6 +62,21 @@ def newest(folder: Folder) -> Manifest | None:
     raise BadInput(f"{folder.path} changes faster than it can be read; keep more manifests with `keep`")
 
 
+def check_free(folder: Folder, own: set[str]) -> None:
+    """Refuse a folder without a manifest in which there is something else."""
+    strange = [name for name in folder.names("") if name not in {MANIFESTS, DATA, *own}]
+    strange += [f"{DATA}/{name}" for name in folder.names(DATA) if not _ATTEMPT.fullmatch(name)]
+    if strange and newest(folder) is None:
+        raise BadInput(
+            f"{folder.path} is no materialised table, and it holds {strange[0]}: give a path that is empty or not there"
+        )
+
+
+def new_home(batch: int) -> str:
+    """Return a folder for the files of one attempt at a batch."""
+    return f"{DATA}/{batch}-{uuid.uuid4().hex}"
+
+
 def manifest_names(folder: Folder) -> list[str]:
     """Return the names of all manifests, oldest first."""
     return [name for name in folder.names(MANIFESTS) if name.endswith(".json")]
@@ -71,7 +90,7 @@ def publish(folder: Folder, manifest: Manifest) -> None:
 
 
 def sweep(folder: Folder, keep: int) -> None:
-    """Delete old manifests, then all files that none of the last ``keep`` names."""
+    """Delete old manifests, then all files of batches that none of the last ``keep`` names."""
     names = manifest_names(folder)
     drafts = [name for name in folder.names(MANIFESTS) if not name.endswith(".json")]
     for name in names[:-keep] + drafts:
@@ -80,7 +99,7 @@ def sweep(folder: Folder, keep: int) -> None:
     if any(content is None for content in contents):
         return  # someone else sweeps
     named = {file.path for content in contents if content for file in _decoded(content, folder.path).files}
-    for batch in folder.names(DATA):
+    for batch in filter(_ATTEMPT.fullmatch, folder.names(DATA)):
         files = folder.files_below(f"{DATA}/{batch}")
         if not named.intersection(files):
             folder.delete(f"{DATA}/{batch}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from pyspark.sql.types import StructType
 from headgate.catalyst.files import Folder
 from headgate.errors import BadInput
 from headgate.stream.changelog import check_changelog, columns_of, key_columns, kind_of, schema_of
-from headgate.stream.manifest import DATA, VERSION, BucketFile, Manifest, newest, publish, sweep
+from headgate.stream.manifest import VERSION, BucketFile, Manifest, check_free, new_home, newest, publish, sweep
 
 BUCKET, WEIGHT = "_bucket", "_weight"
 _CHECKPOINT = "_checkpoint"
@@ -53,6 +52,7 @@ def materialize(
     spark = changes.sparkSession
     folder = Folder(spark, path)
     saved = checkpoint or folder.at(_CHECKPOINT)
+    check_free(folder, {_CHECKPOINT})
     table = _Table(folder.path, saved, keys, schema_of(changes), buckets, keep)
     table.current(spark, folder)
     weighed = changes.select(
@@ -155,7 +155,7 @@ class _Table:
         if current is not None:
             old = _rows(spark, folder, current.in_buckets(touched), self.schema).withColumn(WEIGHT, sf.lit(1))
             rows, kept = self._with_bucket(old).unionByName(net), current.outside(touched)
-        home = f"{DATA}/{number}-{uuid.uuid4().hex}"
+        home = new_home(number)
         self._checked(self._added_up(rows)).write.partitionBy(BUCKET).parquet(folder.at(home))
         written = [path for path in folder.files_below(home) if path.endswith(".parquet")]
         return kept + [BucketFile(int(path.split("/")[2].partition("=")[2]), path) for path in written]
