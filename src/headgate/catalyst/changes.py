@@ -25,17 +25,25 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedSides:
-    """One comparison of the two sides, as SQL over the columns of each, with casts to the type that both have.
+class Written:
+    """An expression over columns of a side: as SQL, for people and as a name, and as what Spark is given."""
 
-    A left row for which ``unless`` is true passes whatever the right value is; where it is empty, no row does.
+    text: str
+    column: Column
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSides:
+    """One comparison of the two sides, with casts to the type that both have.
+
+    A left row for which ``unless`` is true passes whatever the right value is.
     """
 
-    left: str
     operator: str
-    right: str
     type: DataType
-    unless: str = ""
+    left: Written
+    right: Written
+    unless: Written | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +51,7 @@ class ConditionParts:
     """A condition taken apart: its comparisons, and conditions on the left side alone."""
 
     comparisons: list[ComparedSides]
-    left_only: list[str]
+    left_only: list[Written]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +85,15 @@ def _parts(by: str, left: StructType, right: StructType, condition: str, frame: 
     except Py4JJavaError as error:
         raise ValueError(_cause(error)) from None
     compared = [
-        ComparedSides(part[1], part[2], part[3], _parse_datatype_json_string(part[4]), *part[5:])
+        ComparedSides(part[1], _parse_datatype_json_string(part[2]), *_written(part[3:]))
         for part in parts
         if part[0] == "compare"
     ]
-    return ConditionParts(compared, [part[1] for part in parts if part[0] == "left"])
+    return ConditionParts(compared, [each for part in parts if part[0] == "left" for each in _written(part[1:])])
+
+
+def _written(items: Sequence[Any]) -> list[Written]:
+    return [Written(str(text), ClassicColumn(column)) for text, column in zip(items[::2], items[1::2], strict=True)]
 
 
 def has_order(type: DataType, frame: DataFrame) -> bool:
@@ -94,8 +106,8 @@ def left_record(frame: DataFrame, kind: Column, value: Column, key: Sequence[str
     fields = sf.struct(
         kind.cast("int").alias("kind"),
         value.alias("value"),
-        sf.struct(*(sf.col(_quoted(name)) for name in key)).alias("key"),
-        sf.struct(*(sf.col(_quoted(name)) for name in columns)).alias("row"),
+        sf.struct(*(sf.col(quoted(name)) for name in key)).alias("key"),
+        sf.struct(*(sf.col(quoted(name)) for name in columns)).alias("row"),
     )
     return _packed("left", frame, fields)
 
@@ -113,7 +125,7 @@ def right_record(frame: DataFrame, kind: Column, value: Column, order: Column) -
 
 def packed_row(frame: DataFrame) -> Column:
     """Return each row of a DataFrame as bytes."""
-    return _packed("row", frame, sf.struct(*(sf.col(_quoted(name)) for name in frame.columns)))
+    return _packed("row", frame, sf.struct(*(sf.col(quoted(name)) for name in frame.columns)))
 
 
 def unpacked(frame: DataFrame, bytes: Column, row: StructType, behind: DataType | None = None) -> Column:
@@ -182,7 +194,8 @@ def _java_type(type: DataType, frame: DataFrame) -> Any:
     return getattr(jvm, "org.apache.spark.sql.types.DataType").fromJson(type.json())
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a column's name as SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 

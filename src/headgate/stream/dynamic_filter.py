@@ -18,6 +18,7 @@ from headgate.catalyst.changes import (
     filtered_changes,
     has_order,
     left_record,
+    quoted,
     right_record,
     unpacked,
 )
@@ -73,7 +74,7 @@ def dynamic_filter(
     if not right.isStreaming:
         right = watched(right, "the right side")
     for part in parts.left_only:
-        left = left.alias("left").where(part).select(*columns_of_all(left))
+        left = left.alias("left").where(part.column).select(*columns_of_all(left))
     for compared in parts.comparisons:
         left = compared_rows(
             left, right, compared, keys, order=order, moves=moves, piece_rows=piece_rows, vnodes=vnodes
@@ -83,7 +84,7 @@ def dynamic_filter(
 
 def columns_of_all(frame: DataFrame) -> list[str]:
     """Return all columns of a DataFrame, quoted."""
-    return [f"`{name}`" for name in frame.columns]
+    return [quoted(name) for name in frame.columns]
 
 
 def _parts(left: DataFrame, right: DataFrame, condition: str) -> ConditionParts:
@@ -136,10 +137,10 @@ def compared_rows(
 ) -> DataFrame:
     """Put one operator over the left side; ``moves`` may be "held" too: up, and where it would go down it stays."""
     ids, row = vnode_ids(vnodes), schema_of(left)
-    shown = sf.coalesce(sf.expr(compared.unless), sf.lit(False)) if compared.unless else sf.lit(False)
-    named = left.alias("left").withColumns({_VALUE: sf.expr(compared.left), _PASSES: shown})
+    shown = sf.coalesce(compared.unless.column, sf.lit(False)) if compared.unless else sf.lit(False)
+    named = left.alias("left").withColumns({_VALUE: compared.left.column, _PASSES: shown})
     named = named.where(f"{_VALUE} is not null or {_PASSES}")
-    place = sf.pmod(sf.hash(*(f"`{name}`" for name in keys)), sf.lit(vnodes)) + 1
+    place = sf.pmod(sf.hash(*(sf.col(quoted(name)) for name in keys)), sf.lit(vnodes)) + 1
     # where late rows can be left unread: the time again, for Headgate to find in the plan
     rises = moves in ("up", "held") and not compared.unless
     timed = rises and isinstance(compared.type, TimestampType | TimestampNTZType)
@@ -154,11 +155,11 @@ def compared_rows(
         ).alias("packed"),
         *([sf.col(_VALUE).alias(TIME)] if timed else []),
     )
-    unless = f" or {compared.unless}" if compared.unless else ""
+    unless = f" or {compared.unless.text}" if compared.unless else ""
     operator = FilterOperator(
-        name=f"{compared.left} {compared.operator} {compared.right}{unless}",
+        name=f"{compared.left.text} {compared.operator} {compared.right.text}{unless}",
         operator=compared.operator,
-        kept=f"{row.simpleString()} by {compared.left}{unless} in {vnodes} vnodes",
+        kept=f"{row.simpleString()} by {compared.left.text}{unless} in {vnodes} vnodes",
         ordered=order is not None,
         moves=moves,
         piece_rows=-(-piece_rows // vnodes),
@@ -174,8 +175,8 @@ def compared_rows(
 
 
 def _right_records(right: DataFrame, compared: ComparedSides, order: str | None) -> DataFrame:
-    named = right.alias("right").withColumn(_VALUE, where_present(right, sf.expr(compared.right)))
-    at = sf.lit(0) if order is None else sf.col(f"`{order}`")
+    named = right.alias("right").withColumn(_VALUE, where_present(right, compared.right.column))
+    at = sf.lit(0) if order is None else sf.col(quoted(order))
     if is_changelog(right):
         kind = sf.when(kind_of(right).isin(0, 2), _RIGHT_IN).otherwise(_RIGHT_OUT)
     else:

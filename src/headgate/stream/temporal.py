@@ -47,7 +47,7 @@ def temporal_filter(
     use_rocksdb(df)
     try:
         for part in parts.left_only:
-            df = df.alias("left").where(part).select(*columns_of_all(df))
+            df = df.alias("left").where(part.column).select(*columns_of_all(df))
         for compared in parts.comparisons:
             df = compared_rows(df, now, compared, keys, moves="held")
     except AnalysisException as error:  # not all that Spark makes of a condition can be written as SQL again

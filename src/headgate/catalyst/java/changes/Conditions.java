@@ -12,10 +12,11 @@ import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.classic.ExpressionUtils;
 
 /** Takes a condition over two sides apart: what compares them, and what looks at the left side alone. */
 public class Conditions {
-  /** Of each part: "compare", left side, operator, right side, type; or "left" and the condition. */
+  /** Of each part: "compare", operator, type, left side, right side; or "left" and the condition. Each side is two items, see `written`. */
   public static List parts(LogicalPlan analyzed) {
     Filter filter = (Filter) analyzed;
     List parts = new ArrayList();
@@ -31,9 +32,9 @@ public class Conditions {
     }
     boolean right = looksAt(condition, "right");
     if (!condition.deterministic()) throw refused(condition, "gives another answer each time");
-    if (condition.containsPattern(TreePattern$.MODULE$.CURRENT_LIKE())) throw refused(condition, "looks at the clock; `headgate.stream.temporal_filter` takes such conditions");
+    if (condition.containsPattern(TreePattern$.MODULE$.CURRENT_LIKE())) throw refused(condition, "looks at the clock; `temporal_filter` takes such conditions");
     if (!right) {
-      parts.add(listed(new String[] {"left", condition.sql()}));
+      parts.add(part("left", condition));
       return;
     }
     boolean negated = condition instanceof Not && ((Not) condition).child() instanceof EqualTo;
@@ -54,7 +55,13 @@ public class Conditions {
     if (looksAt(left, "right") || looksAt(right, "left")) throw refused((Expression) compared, "mixes columns of both sides in one operand");
     if (!looksAt(left, "left")) throw refused((Expression) compared, "does not look at a column of the left side");
     if (OrderCode.width(left.dataType()) < 0) throw refused((Expression) compared, "compares values of type " + left.dataType().sql() + ", which have no order");
-    return listed(new String[] {"compare", left.sql(), swapped ? flipped(operator) : operator, right.sql(), left.dataType().json()});
+    List part = new ArrayList();
+    part.add("compare");
+    part.add(swapped ? flipped(operator) : operator);
+    part.add(left.dataType().json());
+    part.addAll(written(left));
+    part.addAll(written(right));
+    return part;
   }
 
   static String flipped(String operator) {
@@ -75,9 +82,18 @@ public class Conditions {
     return new IllegalArgumentException("`" + part.sql() + "` " + why);
   }
 
-  static List listed(String[] items) {
-    List list = new ArrayList();
-    for (int i = 0; i < items.length; i++) list.add(items[i]);
-    return list;
+  static List part(String kind, Expression condition) {
+    List part = new ArrayList();
+    part.add(kind);
+    part.addAll(written(condition));
+    return part;
+  }
+
+  /** An expression as text, for people and as a name, and as a column that is looked up by name again: text may lose what it means. */
+  static List written(Expression e) {
+    List both = new ArrayList();
+    both.add(e.sql());
+    both.add(ExpressionUtils.column(ByName.of(e)));
+    return both;
   }
 }

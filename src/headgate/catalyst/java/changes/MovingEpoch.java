@@ -127,11 +127,14 @@ class MovingEpoch extends scala.collection.AbstractIterator {
     DataInputStream in = new DataInputStream(new ByteArrayInputStream((byte[]) filter.head.get()));
     int version = in.readInt();
     if (version != VERSION) throw new IllegalStateException("The state of " + filter.name + " was written in form " + version + ", and this version of Headgate reads form " + VERSION + ".");
-    String kept = in.readUTF();
+    String kept = Bytes.readText(in);
+    String promise = Bytes.readText(in);
     if (!kept.equals(filter.kept)) throw new IllegalStateException("The checkpoint holds state for " + kept + ", and the query is now for " + filter.kept + ": start it with a new checkpoint.");
     right.read(in);
     told = Ranges.read(in);
     stored.read(in);
+    if (stored.hasDropped() && !promise.equals(filter.promise()))
+      throw new IllegalStateException("The checkpoint was written with " + promise + ", and rows were forgotten that " + filter.promise() + " would need: start the query with a new checkpoint.");
     committed = right.code();
     record.before = right.text();
   }
@@ -140,7 +143,8 @@ class MovingEpoch extends scala.collection.AbstractIterator {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     DataOutputStream out = new DataOutputStream(bytes);
     out.writeInt(VERSION);
-    out.writeUTF(filter.kept);
+    Bytes.writeText(out, filter.kept);
+    Bytes.writeText(out, filter.promise());
     right.write(out);
     told.write(out);
     stored.write(out);

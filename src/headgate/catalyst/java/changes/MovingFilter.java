@@ -45,6 +45,9 @@ public class MovingFilter extends StatefulProcessor {
     this.records = records;
   }
 
+  /** What decides which rows can be forgotten. */
+  String promise() { return "moves=\"" + moves + "\" and " + comparison; }
+
   public void init(OutputMode outputMode, TimeMode timeMode) {
     head = getHandle().getValueState("head", Encoders.BINARY(), TTLConfig.NONE());
     zones = getHandle().getMapState("zones", Encoders.LONG(), Encoders.BINARY(), TTLConfig.NONE());

@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  * of which one has to be true, neither false nor NULL, to let a row through whatever the time is.
  */
 public class NowConditions {
-  /** Of each part: "compare", row's side, operator, time's side, type, OR condition or ""; or "left" and the condition. */
+  /** As `Conditions.parts`; a comparison may have the condition behind it that it is joined to by OR. */
   public static List parts(LogicalPlan analyzed) {
     Filter filter = (Filter) analyzed;
     scala.collection.Iterator columns = filter.child().output().iterator();
@@ -34,7 +34,7 @@ public class NowConditions {
   private static void split(Expression condition, Expression others, List parts) {
     if (!condition.deterministic()) throw Conditions.refused(condition, "gives another answer each time");
     if (!hasNow(condition)) {
-      parts.add(Conditions.listed(new String[] {"left", or(condition, others).sql()}));
+      parts.add(Conditions.part("left", or(condition, others)));
     } else if (condition instanceof And) {
       split(((And) condition).left(), others, parts);
       split(((And) condition).right(), others, parts);
@@ -77,7 +77,7 @@ public class NowConditions {
       throw Conditions.refused(condition, "has now() and a column in one operand; put the column on the other side, as in `ts > now() - INTERVAL 1 HOUR`");
     Rising.check(time);
     List part = Conditions.comparison((BinaryComparison) compared, negated ? "<>" : ((BinaryComparison) compared).symbol());
-    part.add(others == null ? "" : others.sql());
+    if (others != null) part.addAll(Conditions.written(others));
     return part;
   }
 

@@ -41,6 +41,7 @@ class OrderedRows {
   }
 
   long weight() { return weight; }
+  boolean hasDropped() { return dropped.size() > 0; }
   boolean isDropped(byte[] key) { return dropped.contains(key); }
   int runs() { return runs.size() + idsToLoad.size(); }
 

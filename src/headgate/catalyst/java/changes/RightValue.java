@@ -19,10 +19,12 @@ import java.util.Map;
 class RightValue {
   private final String name;
   private final boolean ordered;
-  private final Map rows = new HashMap();  // of a changelog: packed value -> weight
+  private final Map rows = new HashMap();  // of a changelog: code -> how often it is there
+  private final Map texts = new HashMap();  // code -> packed value, with its text, which a time zone may change
   private byte[] packed;  // of the row that counts: present, text, code; null where there is none
   private byte[] order;
   private boolean heard;
+  private byte[] tied;  // another value of the same order
   private byte[] committed;
 
   RightValue(String name, boolean ordered) {
@@ -38,7 +40,8 @@ class RightValue {
       record.get(at);
       takeLatest(value, at);
     } else {
-      ByteBuffer key = ByteBuffer.wrap(value);
+      ByteBuffer key = ByteBuffer.wrap(identity(value));
+      texts.put(key, value);
       Long before = (Long) rows.get(key);
       long weight = (before == null ? 0L : before.longValue()) + (kind == Change.RIGHT_IN ? 1L : -1L);
       if (weight == 0L) rows.remove(key);
@@ -48,11 +51,13 @@ class RightValue {
   }
 
   private void takeLatest(byte[] value, byte[] at) {
-    if (!ordered && heard && !Arrays.equals(value, packed)) throw tooMany(packed, value, "which of them counts is not known: give `order`, a column of the right side");
+    boolean same = packed != null && Arrays.equals(identity(value), identity(packed));
+    if (!ordered && heard && !same) throw tooMany(packed, value, "which of them counts is not known: give `order`, a column of the right side");
     if (ordered && order != null) {
       int compared = Arrays.compareUnsigned(at, order);
       if (compared < 0) return;
-      if (compared == 0 && !Arrays.equals(value, packed) && heard) throw tooMany(packed, value, "and both have the same `order`");
+      if (compared == 0 && heard && !same) tied = packed;
+      if (compared > 0) tied = null;
     }
     packed = value;
     order = at;
@@ -61,13 +66,13 @@ class RightValue {
 
   /** Settle what this epoch has brought: a changelog must hold one row or none now. */
   void settle() {
-    if (rows.isEmpty() && !heard) return;
-    if (order != null) return;
+    if (tied != null) throw tooMany(packed, tied, "and both have the same `order`");
+    if (order != null || rows.isEmpty() && !heard) return;
     byte[] found = null;
     for (Iterator all = rows.entrySet().iterator(); all.hasNext();) {
       Map.Entry each = (Map.Entry) all.next();
       long weight = ((Long) each.getValue()).longValue();
-      byte[] value = ((ByteBuffer) each.getKey()).array();
+      byte[] value = (byte[]) texts.get(each.getKey());
       if (weight < 0L) throw new IllegalStateException("The right side of " + name + " took away " + text(value) + ", which it did not hold.");
       if (weight > 1L || found != null) throw tooMany(found == null ? value : found, value, "it may hold one row at the end of a batch");
       found = value;
@@ -86,6 +91,12 @@ class RightValue {
     return new IllegalStateException("The right side of " + name + " has two rows, " + text(one) + " and " + text(other) + ": " + why + ".");
   }
 
+  /** What tells values apart: whether there is one, and its code. */
+  private static byte[] identity(byte[] packed) {
+    byte[] code = code(packed);
+    return code == null ? new byte[] {0} : ByteBuffer.allocate(1 + code.length).put((byte) 1).put(code).array();
+  }
+
   String text() { return packed == null ? "none" : text(packed); }
   static byte[] code(byte[] packed) { return packed == null || packed[0] == 0 ? null : Arrays.copyOfRange(packed, 5 + ByteBuffer.wrap(packed).getInt(1), packed.length); }
   byte[] code() { return code(packed); }
@@ -97,7 +108,7 @@ class RightValue {
     out.writeInt(rows.size());
     for (Iterator all = rows.entrySet().iterator(); all.hasNext();) {
       Map.Entry each = (Map.Entry) all.next();
-      Bytes.write(out, ((ByteBuffer) each.getKey()).array());
+      Bytes.write(out, (byte[]) texts.get(each.getKey()));
       out.writeLong(((Long) each.getValue()).longValue());
     }
   }
@@ -108,7 +119,9 @@ class RightValue {
     committed = packed;
     for (int i = in.readInt(); i > 0; i--) {
       byte[] value = Bytes.read(in);
-      rows.put(ByteBuffer.wrap(value), Long.valueOf(in.readLong()));
+      ByteBuffer key = ByteBuffer.wrap(identity(value));
+      texts.put(key, value);
+      rows.put(key, Long.valueOf(in.readLong()));
     }
   }
 }
