@@ -49,13 +49,14 @@ def filtered(df: DataFrame) -> DataFrame:
     return narrowed
 
 
-def publish(df: DataFrame, column: str) -> Publisher:
+def publish(df: DataFrame, column: str, *, rows: bool = True) -> Publisher:
     """Make a filter of your own: publish which values of a column still matter, before a query runs or while it does.
 
     The publisher's ``frame`` is the DataFrame to query. Several publishers on one DataFrame are ANDed:
-    ``headgate.publish(headgate.publish(df, "day").frame, "user")``.
+    ``headgate.publish(headgate.publish(df, "day").frame, "user")``. With ``rows=False`` only partitions, files and row
+    groups are left out: for queries that test each row themselves.
     """
-    return Publisher(_gate_for(df), df, column)
+    return Publisher(_gate_for(df), df, column, rows=rows)
 
 
 def explain(df: DataFrame) -> None:

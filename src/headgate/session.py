@@ -131,6 +131,13 @@ class Gate:
             self._last = self._pipeline.unfiltered_report(query)
             self._reported = self._bridge.plans_seen()
 
+    def report_on(self, publication: str) -> QueryReport | None:
+        """Return the report of the last query that a publication narrows, if it is among those that are remembered."""
+        for planned in reversed(self._queries):
+            if planned.follows(publication):
+                return planned.report()
+        return None
+
     def explain(self, frame: Any) -> tuple[Node, QueryReport]:
         """Take a DataFrame's query through the pipeline without running it; return its nodes and its report."""
         planned = self._pipeline.run(self._bridge.query_of(frame), patient=True)

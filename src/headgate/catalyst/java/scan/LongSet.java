@@ -1,4 +1,4 @@
-package headgate.build;
+package headgate.scan;
 
 /** A small open-addressing set of longs: no boxing on the way in. */
 public class LongSet {
@@ -15,6 +15,8 @@ public class LongSet {
     used[at] = true;
     if (++size * 2 > slots.length) grow();
   }
+
+  public boolean contains(long value) { return used[find(slots, used, value)]; }
 
   private static int find(long[] slots, boolean[] used, long value) {
     long hash = value * 0x9E3779B97F4A7C15L;
