@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headgate.catalyst.bridge import session_key
 from headgate.config import checked
 from headgate.observe import QueryReport, explain_text
+from headgate.plan import Clustering
 from headgate.publish import Publisher
 from headgate.session import Gate
 
@@ -71,6 +72,11 @@ def report(spark: SparkSession) -> QueryReport:
     if gate is None:
         return QueryReport(note="Headgate is not enabled in this session; call headgate.enable(spark)")
     return gate.report()
+
+
+def clustering(df: DataFrame, column: str) -> Clustering:
+    """Say how well the row groups that a DataFrame reads separate the values of a column."""
+    return _gate_for(df).clustering(df, column)
 
 
 def _gate_for(df: DataFrame) -> Gate:

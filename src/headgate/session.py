@@ -11,6 +11,7 @@ from headgate.config import SETTINGS, checked, read_settings
 from headgate.coordinator import Coordinator, QueryState
 from headgate.errors import CannotListen
 from headgate.observe import QueryReport
+from headgate.plan import Clustering
 from headgate.plan.nodes import Node
 from headgate.plan.rules.trace_to_scans import trace_column
 from headgate.query import PlannedQuery, QueryPipeline
@@ -168,6 +169,13 @@ class Gate:
         except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
             self._bridge.note_failure(error)
             return frame
+
+    def clustering(self, frame: Any, column: str) -> Clustering:
+        """Say how well the row groups that a column of a DataFrame comes from separate its values."""
+        query = self._bridge.query_of(frame, optimized=False)
+        root, _ = query.read()
+        found = next(at for at in root.output if at.name == column)
+        return self._pipeline.clustering(query, root, trace_column(root, found.id, found.type))
 
     def close(self) -> None:
         """Take the rule out of the session and put its settings back."""

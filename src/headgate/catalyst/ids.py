@@ -40,9 +40,7 @@ def collect_ids(
     allowed.
     """
     java: Any = frame
-    told = _classes(frame).call(
-        "build.IdCollection", "collect", java._jdf, tagged, max_ids, max_bytes, description
-    )
+    told = _classes(frame).call("build.IdCollection", "collect", java._jdf, tagged, max_ids, max_bytes, description)
     packed = handed_over(told)
     passed, done, tasks, found = _TOLD.unpack_from(packed, 0)
     sets = {} if passed else _sets(packed, _TOLD.size)

@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 from headgate.domain import ValueType
 from headgate.filters.column_filter import ColumnFilter
 
+
 class Publication(ColumnFilter):
     """A filter that a person publishes to; ``tests_rows`` is False where the query itself tests each row."""
 

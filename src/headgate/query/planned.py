@@ -37,7 +37,7 @@ class PlannedQuery:
 
     def follows(self, publication: str) -> bool:
         """Whether the query has a scan that this publication goes to."""
-        return any(publication == id for scan in self.root.scans() for id, _ in scan.published)
+        return any(publication == name for scan in self.root.scans() for name, _ in scan.published)
 
     def conclude(self) -> None:
         """Make the last report, and let go of what was needed for it."""

@@ -13,6 +13,7 @@ import java.util.TreeMap;
  * length of its body, and that.
  */
 class TaggedIds {
+  private static final long EACH_SET = 400L;
   private final TreeMap sets = new TreeMap();
   private Long recentTag;
   private IdSet recent;
@@ -37,7 +38,7 @@ class TaggedIds {
   }
 
   boolean passes(long maxIds, long maxBytes) {
-    long bytes = 0L;
+    long bytes = sets.size() * EACH_SET;
     Iterator each = sets.values().iterator();
     while (each.hasNext()) bytes += ((IdSet) each.next()).bytes();
     return bytes > maxBytes || size() > maxIds;

@@ -21,8 +21,10 @@ public class IdSet {
   private static final int FIRST_LOOK = 8192;
   private static final long LOOSE_BYTES = 16L;
   private static final long ALONE_IN_A_BITMAP = 22L;
-  private int[] highs = new int[4];
-  private RoaringBitmap[] bitmaps = new RoaringBitmap[4];
+  private static final int[] NO_HIGHS = new int[0];
+  private static final RoaringBitmap[] NO_BITMAPS = new RoaringBitmap[0];
+  private int[] highs = NO_HIGHS;
+  private RoaringBitmap[] bitmaps = NO_BITMAPS;
   private int count;
   private int recent;
   private LongSet loose = new LongSet();
@@ -74,8 +76,8 @@ public class IdSet {
   private RoaringBitmap insert(int high, RoaringBitmap bitmap) {
     int at = -Arrays.binarySearch(highs, 0, count, high) - 1;
     if (count == highs.length) {
-      highs = Arrays.copyOf(highs, count * 2);
-      bitmaps = (RoaringBitmap[]) Arrays.copyOf(bitmaps, count * 2);
+      highs = Arrays.copyOf(highs, count * 2 + 2);
+      bitmaps = (RoaringBitmap[]) Arrays.copyOf(bitmaps, count * 2 + 2);
     }
     System.arraycopy(highs, at, highs, at + 1, count - at);
     System.arraycopy(bitmaps, at, bitmaps, at + 1, count - at);

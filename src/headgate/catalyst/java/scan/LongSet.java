@@ -2,8 +2,8 @@ package headgate.scan;
 
 /** A small open-addressing set of longs: no boxing on the way in. */
 public class LongSet {
-  private long[] slots = new long[64];
-  private boolean[] used = new boolean[64];
+  private long[] slots = new long[16];
+  private boolean[] used = new boolean[16];
   private int size;
 
   public int size() { return size; }
