@@ -27,12 +27,33 @@ def pairs_of(ends: Mapping[int, Frontier]) -> Matrix:
 
 def lengthened(paths: Matrix, pairs: Matrix, most: int) -> Matrix:
     """Return each path with each of its next vertices that it has not visited yet."""
-    first = np.searchsorted(pairs[:, 0], paths[:, -1], "left")
-    counts = np.searchsorted(pairs[:, 0], paths[:, -1], "right") - first
+    longer = widened(paths, paths.shape[1] - 1, pairs, most)
+    fresh: Matrix = longer[~(longer[:, :-1] == longer[:, -1:]).any(axis=1)]
+    return fresh
+
+
+def widened(rows: Matrix, column: int, pairs: Matrix, most: int) -> Matrix:
+    """Return each row with each vertex that is paired with the one in a column; pairs are in order."""
+    first = np.searchsorted(pairs[:, 0], rows[:, column], "left")
+    counts = np.searchsorted(pairs[:, 0], rows[:, column], "right") - first
     if counts.sum() > most:
         raise TooMany
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    before = np.repeat(paths, counts, axis=0)
-    ends = pairs[np.repeat(first, counts) + offsets, 1]
-    fresh = ~(before == ends[:, None]).any(axis=1)
-    return np.column_stack([before[fresh], ends[fresh]])
+    return np.column_stack([np.repeat(rows, counts, axis=0), pairs[np.repeat(first, counts) + offsets, 1]])
+
+
+def kept(rows: Matrix, first: int, second: int, pairs: Matrix) -> Matrix:
+    """Return the rows that have a pair in two columns."""
+    return rows[np.isin(_as_one(rows[:, [first, second]]), _as_one(pairs))]
+
+
+def cross(rows: Matrix, others: Matrix, most: int) -> Matrix:
+    """Return each row with each of the others."""
+    if len(rows) * len(others) > most:
+        raise TooMany
+    return np.column_stack([np.repeat(rows, len(others), axis=0), np.tile(others, (len(rows), 1))])
+
+
+def _as_one(pairs: Matrix) -> np.ndarray[Any, Any]:
+    """Return pairs as single values that are equal where the pairs are."""
+    return np.ascontiguousarray(pairs).view([("a", np.int64), ("b", np.int64)]).ravel()
