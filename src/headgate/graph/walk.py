@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
 
 from headgate.api import publish
 from headgate.catalyst.ids import CollectedIds, collect_ids, in_ids, quoted
@@ -164,5 +163,5 @@ def _publishers(side: Side, within: Frontier | None) -> tuple[Publisher, ...]:
 
 
 def _ends(frame: DataFrame, side: Side, *, apart: bool) -> DataFrame:
-    columns = [sf.col(quoted(side.start)).cast("bigint"), sf.col(quoted(side.end)).cast("bigint")]
-    return frame.select(*(columns if apart else columns[1:]))
+    columns = [f"cast({quoted(name)} as bigint)" for name in (side.start, side.end)]
+    return frame.selectExpr(*(columns if apart else columns[1:]))
