@@ -49,7 +49,8 @@ def test_ends_that_are_no_ids(spark: SparkSession, made: Sample) -> None:
         (lambda g: g.expand(g.edges.selectExpr("'x' v"), 1), r"column 'v' of the vertices is string"),
         (lambda g: g.expand(g.edges.select("src"), 1, most=3), r"more than most=3 vertices to start from"),
         (lambda g: g.neighbours_of_all([]), r"needs at least one vertex"),
-        (lambda g: g.rings(1, 2), r"a ring of length 2 cannot be asked for; give a length from 3 to 12"),
+        (lambda g: g.rings(1, 2, "both"), r"a ring of length 2 cannot be asked for; give a length from 3 to 12"),
+        (lambda g: g.rings(1, 13), r"a ring of length 13 cannot be asked for; give a length from 2 to 12"),
         (lambda g: g.shortest_path([1, 2], 3), r"\[1, 2\] is not one vertex; give its id"),
         (lambda g: g.shortest_path(1, "b"), r"'b' is no vertex id"),
         (

@@ -89,7 +89,7 @@ def check_paths(made: Sample, rng: Random, start: list[int], direction: Any, *, 
 
 
 def check_rings(made: Sample, rng: Random, start: list[int], direction: Any, *, light: bool) -> None:
-    at, length = max(made.known, key=made.known.degree), rng.randrange(3, 6)
+    at, length = max(made.known, key=made.known.degree), rng.randrange(3 if direction == "both" else 2, 6)
     known = view(made.known, direction, light=light)
     cycles = nx.simple_cycles(known, length_bound=length)
     expected = set()

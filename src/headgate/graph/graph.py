@@ -115,8 +115,9 @@ class Graph:
 
         With direction "both" edges are walked either way, and each ring is given in one of its two directions.
         """
-        if not _is_whole(length, 3, 12):
-            raise BadInput(f"a ring of length {length!r} cannot be asked for; give a length from 3 to 12")
+        shortest = 3 if direction == "both" else 2
+        if not _is_whole(length, shortest, 12):
+            raise BadInput(f"a ring of length {length!r} cannot be asked for; give a length from {shortest} to 12")
         walk = self._walk(f"rings of length {length} through {vertex}", most)
         ways = self._tables.ways(direction, where)
         return rings_frame(walk, ways, one_vertex(vertex), length, undirected=direction == "both")

@@ -19,7 +19,7 @@ _LOCAL = 1_000_000  # pairs and rings up to which they are joined on the driver
 def rings_frame(walk: Walk, ways: Ways, vertex: int, length: int, *, undirected: bool) -> DataFrame:
     """Return the rings of some length through a vertex, no vertex twice in one, as columns v0 (the vertex), v1, …"""
     places = _places(walk, ways, vertex, length)
-    if any(len(place) > _LOCAL for place in places):
+    if length > 2 and any(len(place) > _LOCAL for place in places):
         return _joined(walk, ways, places, undirected=undirected)
     try:
         return _local(walk, ways, places, undirected=undirected)
@@ -38,7 +38,7 @@ def _places(walk: Walk, ways: Ways, vertex: int, length: int) -> list[Frontier]:
         places[i] = walk.step(ways.on, places[i - 1], f"place {i}", ways.where) - alone
     for i in range(length - 1, middle, -1):
         places[i] = walk.step(ways.back, places[i + 1], f"place {i}", ways.where) - alone
-    if length > 3:
+    if length != 3:  # a triangle has no such place
         what = f"place {middle} again"
         places[middle] &= walk.step(ways.back, places[middle + 1], what, ways.where, within=places[middle])
     return places[:-1]
