@@ -33,6 +33,7 @@ from headgate.catalyst.ids import collect_ids, in_ids
 from headgate.domain import Domain, Limits
 from headgate.domain.limits import cheaper
 from headgate.graph import Frontier, Graph, cluster
+from headgate.graph.walk import Side, Walk
 
 HOME = Path(".bench")
 WARM_UP = 1
@@ -202,10 +203,14 @@ class Bench:
 
     def _one_sided(self, a: int, b: int) -> int:
         """Go on from one vertex, hop by hop, with the same steps, until the other one is reached."""
+        walk, sides = Walk("one-sided"), [Side("out", self._graph.edges, "src", "dst")]
+        seen = level = Frontier([a])
         hops = 0
-        while not self._graph.expand([a], hops).where(sf.col("vertex") == b).count():
+        while b not in level and len(level):
             hops += 1
-        return hops
+            level = walk.step(sides, level, f"hop {hops}") - seen
+            seen |= level
+        return hops if len(level) else -1
 
     def forms(self) -> Timing:
         """Read the edges of 100,000 vertices in a tenth of the table, the filter pushed in several forms."""

@@ -53,7 +53,8 @@ def searched(table: pa.Table, suspect: int) -> set[Ring]:
     after: dict[int, set[int]] = defaultdict(set)
     for a, b in zip(large["sender"].to_pylist(), large["receiver"].to_pylist(), strict=True):
         after[a].add(b)
-    paths, found = [(suspect,)], set()
+    paths: list[Ring] = [(suspect,)]
+    found: set[Ring] = set()
     for _ in range(MOST_TRANSFERS):
         longer = [(*path, there) for path in paths for there in after[path[-1]]]
         found |= {path[:-1] for path in longer if path[-1] == suspect and len(path) > 2}
@@ -64,10 +65,9 @@ def searched(table: pa.Table, suspect: int) -> set[Ring]:
 def draw(trace: Trace) -> None:
     """Print what each step read, as a bar of the row groups."""
     for step in trace.steps:
-        filled = round(BAR * step.row_groups_read / max(step.row_groups_total, 1))
-        bar = "█" * max(filled, int(step.row_groups_read > 0)) + "·" * (
-            BAR - max(filled, int(step.row_groups_read > 0))
-        )
+        share = step.row_groups_read / max(step.row_groups_total, 1)
+        filled = max(round(BAR * share), int(step.row_groups_read > 0))
+        bar = "█" * filled + "·" * (BAR - filled)
         groups = f"{step.row_groups_read} of {step.row_groups_total} row groups"
         published = ", ".join(map(str, step.publications))
         print(f"  {step.what:<14} {published:<30} {bar} {groups}, {step.reached:,} found")

@@ -96,7 +96,7 @@ def test_a_frontier_that_explodes_says_how_far_it_got(spark: SparkSession, tmp_p
 
 
 def test_too_many_paths_are_refused(made: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headgate.graph.expand._PATHS", 120)
+    monkeypatch.setattr("headgate.graph.hops._PATHS", 120)
     start = sorted(made.known)
     with pytest.raises(
         BadInput, match=r"there are more than 120 paths: \d+ of up to 1 hops, and too many of 2; take fewer"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.catalyst.ids import collect_ids, in_ids
+from headgate.catalyst.ids import collect_ids, frame_of_ids, in_ids
 from headgate.domain.bitmap import IdBitmap
 from headgate.graph import Frontier
 
@@ -77,3 +78,26 @@ def test_sets_by_tag(spark: SparkSession) -> None:
 def test_a_failing_job_fails(spark: SparkSession) -> None:
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
         collected(spark.range(5).selectExpr("cast(1 / (id - 3) as bigint)"))
+
+
+@pytest.mark.parametrize("sql", ["id", WIDE, EDGES])
+def test_many_tasks_are_united_in_the_cluster(spark: SparkSession, sql: str) -> None:
+    """So many that their results together might be more than the driver takes."""
+    frame = spark.range(0, 20_000, 1, 70).selectExpr(f"{sql} as v")
+    ids = collected(frame)
+    assert ids is not None
+    assert ids.ids().tolist() == sorted({row.v for row in frame.collect()})
+    found = collect_ids(frame, max_ids=5_000, max_bytes=1 << 24, description="test")
+    assert (found.is_complete, found.sets) == (False, {})
+    assert found.found > 5_000
+
+
+def test_bitmaps_become_rows(spark: SparkSession) -> None:
+    """Without listing them on the driver: small and large ones, of any width, and empty ones."""
+    wide = [-(2**63), -5, 7, 2**40, 2**40 + 1, 2**63 - 1]
+    sets = [IdBitmap.of(np.array(ids, dtype=np.int64)) for ids in ([3, 1], [], wide, range(5_000_000, 14_000_000, 60))]
+    frame = frame_of_ids(spark, sets, "v", "n")
+    assert frame.dtypes == [("v", "bigint"), ("n", "int")]
+    found = sorted((row.n, row.v) for row in frame.collect())
+    assert found == [(n, v) for n, ids in enumerate(sets) for v in ids.ids().tolist()]
+    assert frame.where("n = 2").count() == 6

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from headgate.graph import Frontier
+from headgate.graph import Frontier, expand
 from tests.graph.graphs import IDS, KINDS, Sample, drawn, sample
 
 # no shrinking: a smaller graph takes as long as a large one, and the seed repeats it
@@ -144,6 +144,19 @@ def test_expanding_is_a_chain_of_joins(spark: SparkSession, blocks: Sample) -> N
         for row in level.distinct().collect():
             expected.setdefault(row.vertex, hop)
     assert {row.vertex: row.hop for row in blocks.graph.expand(start, 3).collect()} == expected
+
+
+def test_vertices_too_many_for_the_driver_are_rows_of_bitmaps(blocks: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = sorted(blocks.graph.expand([-20, 3], 3).collect())
+    monkeypatch.setattr("headgate.graph.hops._LISTED", 1)
+    assert sorted(blocks.graph.expand([-20, 3], 3).collect()) == expected
+
+
+def test_one_question_needs_no_graph(spark: SparkSession, blocks: Sample) -> None:
+    (path,) = {file.rpartition("/")[0] for file in blocks.edges.inputFiles()}
+    expected = sorted(blocks.graph.expand([-20, 3], 2).collect())
+    assert sorted(expand(spark, [-20, 3], path, hops=2).collect()) == expected
+    assert sorted(expand(spark, [-20, 3], blocks.edges, hops=2).collect()) == expected
 
 
 def test_from_everywhere_and_from_nowhere(spark: SparkSession, blocks: Sample) -> None:

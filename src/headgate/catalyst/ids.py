@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
 from headgate.catalyst.compiler import JavaClasses, compiled
 from headgate.catalyst.packed import Form
@@ -45,6 +47,14 @@ def collect_ids(
     passed, done, tasks, found = _TOLD.unpack_from(packed, 0)
     sets = {} if passed else _sets(packed, _TOLD.size)
     return CollectedIds(sets, not passed, found, done, tasks)
+
+
+def frame_of_ids(spark: SparkSession, sets: Sequence[IdBitmap], id: str, number: str) -> DataFrame:
+    """Return the ids of some bitmaps as rows, each with the number of its bitmap; the driver does not list them."""
+    classes = compiled(spark.sparkContext)
+    packed, widths = classes.listed(ids.to_bytes() for ids in sets), classes.listed(ids.width for ids in sets)
+    java: Any = spark
+    return ClassicFrame(classes.call("build.IdRows", "of", java._jsparkSession, packed, widths, id, number), spark)
 
 
 def in_ids(frame: DataFrame, name: str, ids: IdBitmap) -> Column:

@@ -9,8 +9,8 @@ print(graph.explain())                    # what each step published, reached an
 """
 
 from headgate.graph.frontier import Frontier
-from headgate.graph.graph import Graph
+from headgate.graph.graph import Graph, expand
 from headgate.graph.layout import cluster
 from headgate.graph.trace import Publication, Step, Trace
 
-__all__ = ["Frontier", "Graph", "Publication", "Step", "Trace", "cluster"]
+__all__ = ["Frontier", "Graph", "Publication", "Step", "Trace", "cluster", "expand"]

@@ -81,11 +81,14 @@ class Frontier:
 
     def domain(self, type_name: str) -> Domain:
         """Return the values that a column of this type may have to be in the frontier."""
-        wide = value_type("bigint")
-        few = len(self) <= _LISTED
-        found = Domain(from_places(wide, self.ids.ids()) if few else from_ids(wide, self.ids))
-        narrow = coerce(found, value_type(type_name))
-        return narrow if narrow is not None else Domain.all(type_name)
+        wide, stored = value_type("bigint"), value_type(type_name)
+        if len(self) <= _LISTED:
+            found = coerce(Domain(from_places(wide, self.ids.ids())), stored)
+        elif stored.low <= self.ends()[0] and self.ends()[1] <= stored.high:
+            found = Domain(from_ids(stored, self.ids))
+        else:
+            found = coerce(Domain(from_ids(wide, self.ids)), stored)
+        return found if found is not None else Domain.all(type_name)
 
 
 def _checked(ids: Iterable[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Literal
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from headgate.errors import BadInput
-from headgate.graph.expand import edges_frame, levels, paths_frame, vertices_frame
 from headgate.graph.frontier import Frontier
+from headgate.graph.hops import edges_frame, levels, paths_frame, vertices_frame
 from headgate.graph.match import Matching
 from headgate.graph.meet import Meeting, Ways, meet, path_of
 from headgate.graph.pattern import read_pattern
@@ -183,6 +183,20 @@ class Graph:
         self.last = walk.trace
         self._kept.append(walk)
         return walk
+
+
+def expand(
+    spark: SparkSession,
+    seeds: Start,
+    edges: DataFrame | str,
+    src: str = "src",
+    dst: str = "dst",
+    hops: int | None = 3,
+    direction: Direction = "out",
+) -> DataFrame:
+    """Return the vertices within some hops of the seeds, with the hop of each; ``edges`` is a DataFrame or a path."""
+    frame = spark.read.parquet(edges) if isinstance(edges, str) else edges
+    return Graph(frame, src, dst).expand(seeds, hops, direction)
 
 
 def _is_whole(value: object, low: int, high: int) -> bool:

@@ -11,7 +11,7 @@ from headgate.errors import BadInput
 from headgate.graph.frontier import Frontier
 from headgate.graph.local import TooMany, lengthened, pairs_of
 from headgate.graph.meet import Ways
-from headgate.graph.walk import Walk
+from headgate.graph.walk import Reach, Walk
 
 _LOCAL = 1_000_000  # pairs and rings up to which they are joined on the driver
 
@@ -35,9 +35,12 @@ def _places(walk: Walk, ways: Ways, vertex: int, length: int) -> list[Frontier]:
     alone, middle = Frontier([vertex]), length // 2
     places = [alone] * (length + 1)
     for i in range(1, middle + 1):
-        places[i] = walk.step(ways.on, places[i - 1], f"place {i}", ways.where) - alone
-    for i in range(length - 1, middle, -1):
-        places[i] = walk.step(ways.back, places[i + 1], f"place {i}", ways.where) - alone
+        asked, back = [Reach(ways.on, places[i - 1])], length - i
+        if back > middle:
+            asked.append(Reach(ways.back, places[back + 1]))
+        what = f"place {i}" + (f" and {back}" if back > middle else "")
+        for place, found in zip((i, back), walk.step_together(asked, what, ways.where), strict=False):
+            places[place] = found - alone
     if length != 3:  # a triangle has no such place
         what = f"place {middle} again"
         places[middle] &= walk.step(ways.back, places[middle + 1], what, ways.where, within=places[middle])

@@ -19,6 +19,7 @@ from headgate.publish import Publisher
 MOST = 100_000_000
 MOST_BYTES = 64 << 20
 Where = str | Column | None
+_BY_START = "by start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,20 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """What a step asks for: where edges lead from a frontier; ``within`` says which of their ends matter."""
+
+    sides: Sequence[Side]
+    frontier: Frontier
+    within: Frontier | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no edge can be what is asked for."""
+        return not len(self.frontier) or (self.within is not None and not len(self.within))
+
+
+@dataclass(frozen=True, slots=True)
 class _Narrowed:
     """Edges whose ends lie in published frontiers: ``frame`` has all their columns, and no other edges."""
 
@@ -49,19 +64,25 @@ class Walk:
 
     def __init__(self, operation: str, most: int = MOST) -> None:
         if most < 1:
-            raise BadInput(
-                f"most={most} lets no vertex be reached; give the number of those that may be, such as {MOST}"
-            )
+            raise BadInput(f"most={most} lets no vertex be reached; give the number of those that may, such as {MOST}")
         self.trace = Trace(operation)
         self._most = most
-        self._serving: dict[tuple[str, bool], tuple[Publisher, ...]] = {}
+        self._serving: dict[tuple[int, str, bool], tuple[Publisher, ...]] = {}
         self._kept: list[Publisher] = []
 
     def step(
         self, sides: Sequence[Side], frontier: Frontier, what: str, where: Where = None, within: Frontier | None = None
     ) -> Frontier:
         """Return where the edges from a frontier lead; ``within`` says which of the ends matter."""
-        return self._run(sides, frontier, what, where, within, apart=False, most=self._most).get(0, Frontier())
+        return self.step_together([Reach(sides, frontier, within)], what, where)[0]
+
+    def step_together(self, asked: Sequence[Reach], what: str, where: Where = None) -> list[Frontier]:
+        """Return where the edges from several frontiers lead, found by one job."""
+        live = [number for number, one in enumerate(asked) if not one.is_empty]
+        tags = [str(place) for place in range(len(live))] if len(live) > 1 else None
+        found = self._run([asked[number] for number in live], what, where, tags, self._most) if live else {}
+        places = {number: place for place, number in enumerate(live)}
+        return [found.get(places.get(number, -1), Frontier()) for number in range(len(asked))]
 
     def step_from_each(
         self,
@@ -73,33 +94,29 @@ class Walk:
         most: int = MOST,
     ) -> dict[int, Frontier]:
         """Return for each vertex of a frontier where its edges lead; those without edges are left out."""
-        return self._run(sides, frontier, what, where, within, apart=True, most=min(most, self._most))
+        asked = Reach(sides, frontier, within)
+        return {} if asked.is_empty else self._run([asked], what, where, [_BY_START], min(most, self._most))
 
     def _run(
-        self,
-        sides: Sequence[Side],
-        frontier: Frontier,
-        what: str,
-        where: Where,
-        within: Frontier | None,
-        *,
-        apart: bool,
-        most: int,
+        self, asked: Sequence[Reach], what: str, where: Where, tags: Sequence[str] | None, most: int
     ) -> dict[int, Frontier]:
-        if not len(frontier) or (within is not None and not len(within)):
-            return {}
+        """Run one job; ``tags`` say which set the ends of each question go to."""
         began = time.perf_counter()
-        narrowed = [self._narrowed(side, frontier, where, within, self._served(side, within)) for side in sides]
-        frames = [_ends(one.frame, side, apart=apart) for one, side in zip(narrowed, sides, strict=True)]
+        parts: list[_Narrowed] = []
+        frames: list[DataFrame] = []
+        for number, one in enumerate(asked):
+            for side in one.sides:
+                parts.append(self._narrowed(side, one.frontier, where, one.within, self._served(number, side, one)))
+                frames.append(_ends(parts[-1].frame, side, tags[number] if tags else None))
         found = collect_ids(
             reduce(DataFrame.unionAll, frames),
-            tagged=apart,
+            tagged=tags is not None,
             max_ids=most,
             max_bytes=MOST_BYTES,
             description=f"headgate.graph: {what}",
         )
-        publications = tuple(one for part in narrowed for one in part.publications)
-        report = narrowed[0].publisher.report()
+        publications = tuple(publication for part in parts for publication in part.publications)
+        report = parts[0].publisher.report()
         self.trace.steps.append(Step.of(what, publications, found.found, time.perf_counter() - began, report))
         if not found.is_complete:
             raise BadInput(self._too_many(what, found))
@@ -119,9 +136,8 @@ class Walk:
         where: Where = None,
     ) -> DataFrame:
         """Return the distinct pairs of vertices with an edge from one frontier to another, to be run later."""
-        frames = [
-            _ends(self.edges(side, ends[0], where, ends[1]), side, apart=True).toDF(*names).dropna() for side in sides
-        ]
+        edges = [(self.edges(side, ends[0], where, ends[1]), side) for side in sides]
+        frames = [_ends(frame, side, _BY_START).toDF(*names).dropna() for frame, side in edges]
         return reduce(DataFrame.unionAll, frames).distinct()
 
     def _narrowed(
@@ -144,11 +160,11 @@ class Walk:
             frame = frame.where(in_ids(frame, publisher.column, ids.ids))
         return _Narrowed(frame, publishers[-1], tuple(publications))
 
-    def _served(self, side: Side, within: Frontier | None) -> tuple[Publisher, ...]:
+    def _served(self, number: int, side: Side, one: Reach) -> tuple[Publisher, ...]:
         """Return the publishers of a side that all steps share: each step is over before the next one begins."""
-        key = (side.name, within is not None)
+        key = (number, side.name, one.within is not None)
         if key not in self._serving:
-            self._serving[key] = _publishers(side, within)
+            self._serving[key] = _publishers(side, one.within)
         return self._serving[key]
 
     def _too_many(self, what: str, found: CollectedIds) -> str:
@@ -162,6 +178,7 @@ def _publishers(side: Side, within: Frontier | None) -> tuple[Publisher, ...]:
     return (first,) if within is None else (first, publish(first.frame, side.end, rows=False))
 
 
-def _ends(frame: DataFrame, side: Side, *, apart: bool) -> DataFrame:
-    columns = [f"cast({quoted(name)} as bigint)" for name in (side.start, side.end)]
-    return frame.selectExpr(*(columns if apart else columns[1:]))
+def _ends(frame: DataFrame, side: Side, tag: str | None) -> DataFrame:
+    """Return where edges end, with the tag of each before it if there is one."""
+    shown = [] if tag is None else [quoted(side.start) if tag == _BY_START else tag]
+    return frame.selectExpr(*(f"cast({sql} as bigint)" for sql in (*shown, quoted(side.end))))

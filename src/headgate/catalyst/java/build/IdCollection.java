@@ -4,6 +4,7 @@ import headgate.interop.Handover;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import org.apache.spark.SparkContext;
+import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.classic.Dataset;
 
@@ -14,6 +15,7 @@ import org.apache.spark.sql.classic.Dataset;
  * is ended.
  */
 public class IdCollection extends scala.runtime.AbstractFunction2 {
+  private static final int DIRECT_TASKS = 64;
   private static final scala.reflect.ClassTag BYTES = scala.reflect.ClassTag$.MODULE$.apply(byte[].class);
   private final TaggedIds all = new TaggedIds();
   private final long maxIds;
@@ -42,7 +44,9 @@ public class IdCollection extends scala.runtime.AbstractFunction2 {
     try {
       spark.setJobDescription(description);
       spark.addJobTag(found.tag);
-      spark.runJob(rows, (scala.Function1) new IdTask(tagged, maxIds, maxBytes), (scala.Function2) found, BYTES);
+      IdTask task = new IdTask(tagged, maxIds, maxBytes);
+      if (rows.getNumPartitions() <= DIRECT_TASKS) spark.runJob(rows, (scala.Function1) task, (scala.Function2) found, BYTES);
+      else found.unite(rows, task);
     } catch (Exception failure) {
       if (!found.passed) throw failure;
     } finally {
@@ -50,6 +54,13 @@ public class IdCollection extends scala.runtime.AbstractFunction2 {
       spark.setLocalProperty("spark.job.description", before);
     }
     return Handover.of(found.told(rows.getNumPartitions()));
+  }
+
+  /** Has the results of many tasks united in the cluster first: together they may be more than the driver takes. */
+  private void unite(RDD rows, IdTask task) {
+    JavaRDD parts = rows.toJavaRDD().mapPartitions(new IdPart(task));
+    apply(null, parts.treeReduce(new IdMerge(maxIds, maxBytes), 2));
+    tasksDone = rows.getNumPartitions();
   }
 
   /** Called for each task that has ended, one after the other. */

@@ -1,8 +1,12 @@
 package headgate.scan;
 
+import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
 import org.roaringbitmap.RoaringBitmap;
 
 /**
@@ -18,6 +22,7 @@ public class IdSet {
   public static final int WIDE_BITMAP = 6;
   private static final int MOST_BITMAPS = 4096;
   private static final int WORTH_A_BITMAP = 64;
+  private static final long PIECE = 1L << 22;
   private static final int FIRST_LOOK = 8192;
   private static final long LOOSE_BYTES = 16L;
   private static final long ALONE_IN_A_BITMAP = 22L;
@@ -151,6 +156,39 @@ public class IdSet {
     if (form == BITMAP) bitmaps[0].serialize(out);
     else if (form == WIDE_BITMAP) WideBitmap.write(this, out);
     else writeNumbers(out);
+  }
+
+  /** The ids as Long; not in order. */
+  public Iterator iterator() { return new IdIterator(this); }
+
+  /** The set cut into parts of at most four million ids: each as a byte for its form, and what is written in it. */
+  public List pieces() throws java.io.IOException {
+    List found = new ArrayList();
+    for (int i = 0; i < count; i++) {
+      long last = bitmaps[i].last() & 0xFFFFFFFFL;
+      for (long low = (bitmaps[i].first() & 0xFFFFFFFFL) / PIECE * PIECE; low <= last; low += PIECE) {
+        RoaringBitmap part = bitmaps[i].selectRange(low, low + PIECE);
+        if (part.isEmpty()) continue;
+        IdSet one = new IdSet();
+        one.addAll(highs[i], part);
+        found.add(one.packed());
+      }
+    }
+    long[] ids = looseInOrder();
+    for (int from = 0; from < ids.length; from += (int) PIECE) {
+      IdSet one = new IdSet();
+      for (int i = from; i < Math.min(ids.length, from + (int) PIECE); i++) one.loose.add(ids[i]);
+      found.add(one.packed());
+    }
+    return found;
+  }
+
+  private byte[] packed() throws java.io.IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    DataOutputStream out = new DataOutputStream(bytes);
+    out.writeByte(form());
+    write(out);
+    return bytes.toByteArray();
   }
 
   /** Reads what was written in some form. */

@@ -9,13 +9,14 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from headgate.catalyst.ids import in_ids, quoted
+from headgate.catalyst.ids import frame_of_ids, in_ids, quoted
 from headgate.errors import BadInput
 from headgate.graph.frontier import Frontier
 from headgate.graph.local import TooMany, lengthened, pairs_of
 from headgate.graph.walk import Side, Walk, Where
 
 _PATHS = 1_000_000
+_LISTED = 1_000_000  # vertices up to which a frame holds them; others are read from bitmaps
 
 
 def levels(walk: Walk, sides: Sequence[Side], start: Frontier, hops: int | None, where: Where) -> list[Frontier]:
@@ -32,6 +33,8 @@ def levels(walk: Walk, sides: Sequence[Side], start: Frontier, hops: int | None,
 
 def vertices_frame(spark: SparkSession, found: Sequence[Frontier]) -> DataFrame:
     """Return the vertices with the hop at which each was reached."""
+    if sum(map(len, found)) > _LISTED:
+        return frame_of_ids(spark, [level.ids for level in found], "vertex", "hop")
     ids = [level.ids.ids() for level in found]
     hops = np.repeat(np.arange(len(ids), dtype=np.int32), [len(level) for level in ids])
     columns = {"vertex": pa.array(np.concatenate(ids), pa.int64()), "hop": pa.array(hops, pa.int32())}
