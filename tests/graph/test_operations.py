@@ -242,6 +242,19 @@ def test_one_vertex_is_connected_to_itself(blocks: Sample) -> None:
     assert blocks.graph.last.answer == "no path was found"
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
+def test_distances_odd_and_even(blocks: Sample, length: int) -> None:
+    """Both frontiers go on at once; where they meet halfway, only one of the two steps counts."""
+    known = view(blocks.known, "out")
+    a, b = next(
+        (a, b) for a, there in nx.all_pairs_shortest_path_length(known) for b, n in there.items() if n == length
+    )
+    found = blocks.graph.shortest_path(a, b)
+    assert found is not None
+    assert len(found) == length + 1
+    assert blocks.graph.last.answer == f"the shortest path has {length} hops"
+
+
 def test_hops_may_be_bounded(blocks: Sample) -> None:
     known = view(blocks.known, "out")
     a, b, length = next(

@@ -18,9 +18,11 @@ from headgate.graph.rings import rings_frame
 from headgate.graph.tables import EdgeTables, Meanings, Start, frontier_of, one_vertex
 from headgate.graph.trace import Trace
 from headgate.graph.walk import MOST, Walk, Where
+from headgate.publish import Publisher
 
 Direction = Literal["out", "in", "both"]
 Result = Literal["vertices", "edges", "paths"]
+_KEPT = 64  # publishers of frames that were returned; a frame whose publisher is gone reads the whole table
 
 
 class Graph:
@@ -43,9 +45,7 @@ class Graph:
     ) -> None:
         self.edges, self.src, self.dst = edges, src, dst
         self._tables = EdgeTables(edges, src, dst, reverse, label)
-        self._kept: deque[Walk] = deque(
-            maxlen=64
-        )  # frames that were returned are narrowed as long as their walk is here
+        self._kept: deque[Publisher] = deque(maxlen=_KEPT)
         self.last = Trace("nothing has been asked yet")
 
     def expand(
@@ -179,9 +179,8 @@ class Graph:
         return met
 
     def _walk(self, operation: str, most: int) -> Walk:
-        walk = Walk(operation, most)
+        walk = Walk(operation, most, self._kept)
         self.last = walk.trace
-        self._kept.append(walk)
         return walk
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -60,15 +61,18 @@ class _Narrowed:
 
 
 class Walk:
-    """One operation on a graph: its publishers, which serve it from step to step, and its trace."""
+    """One operation on a graph: its publishers, which serve it from step to step, and its trace.
 
-    def __init__(self, operation: str, most: int = MOST) -> None:
+    What is published counts as long as its publisher is there: ``kept`` holds those of frames that are run later.
+    """
+
+    def __init__(self, operation: str, most: int = MOST, kept: deque[Publisher] | None = None) -> None:
         if most < 1:
             raise BadInput(f"most={most} lets no vertex be reached; give the number of those that may, such as {MOST}")
         self.trace = Trace(operation)
         self._most = most
         self._serving: dict[tuple[int, str, bool], tuple[Publisher, ...]] = {}
-        self._kept: list[Publisher] = []
+        self._kept: deque[Publisher] = deque() if kept is None else kept
 
     def step(
         self, sides: Sequence[Side], frontier: Frontier, what: str, where: Where = None, within: Frontier | None = None
@@ -125,7 +129,7 @@ class Walk:
     def edges(self, side: Side, frontier: Frontier, where: Where = None, within: Frontier | None = None) -> DataFrame:
         """Return the edges from a frontier, and to another one if that is given, as a DataFrame to be run later."""
         publishers = _publishers(side, within)
-        self._kept += publishers  # what is published counts as long as its publisher is there
+        self._kept.extend(publishers)
         return self._narrowed(side, frontier, where, within, publishers).frame
 
     def pairs(
