@@ -86,10 +86,8 @@ def test_a_frontier_that_explodes_says_how_far_it_got(spark: SparkSession, tmp_p
     with pytest.raises(BadInput) as caught:
         graph.expand([0], 3, most=500)
     told = str(caught.value)
-    assert told.startswith(
-        "hop 2 of expand by 3 hops out reaches more than most=500 vertices, or more than 64 MB of them"
-    )
-    assert "tasks had ended; start from fewer vertices or take fewer hops" in told
+    assert told.startswith("hop 2 of expand by 3 hops out reaches more than 500 vertices, or more than 64 MB of them")
+    assert "tasks had ended; start from fewer vertices, take fewer hops, or raise most=500" in told
     first, second = graph.last.steps
     assert (first.reached, second.reached > 500) == (1, True)
     assert graph.expand([7], 3, most=500).count() == 2

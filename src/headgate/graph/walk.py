@@ -123,7 +123,7 @@ class Walk:
         report = parts[0].publisher.report()
         self.trace.steps.append(Step.of(what, publications, found.found, time.perf_counter() - began, report))
         if not found.is_complete:
-            raise BadInput(self._too_many(what, found))
+            raise BadInput(self._too_many(what, most, found))
         return {tag: Frontier(ids) for tag, ids in found.sets.items()}
 
     def edges(self, side: Side, frontier: Frontier, where: Where = None, within: Frontier | None = None) -> DataFrame:
@@ -171,10 +171,11 @@ class Walk:
             self._serving[key] = _publishers(side, one.within)
         return self._serving[key]
 
-    def _too_many(self, what: str, found: CollectedIds) -> str:
-        limit = f"more than most={self._most:,} vertices, or more than {MOST_BYTES >> 20} MB of them"
+    def _too_many(self, what: str, most: int, found: CollectedIds) -> str:
+        limit = f"more than {most:,} vertices, or more than {MOST_BYTES >> 20} MB of them"
         got = f"{found.found:,} were found when {found.tasks_done} of {found.tasks} tasks had ended"
-        return f"{what} of {self.trace.operation} reaches {limit}: {got}; start from fewer vertices or take fewer hops"
+        advice = f"start from fewer vertices, take fewer hops, or raise most={self._most:,}"
+        return f"{what} of {self.trace.operation} reaches {limit}: {got}; {advice}"
 
 
 def _publishers(side: Side, within: Frontier | None) -> tuple[Publisher, ...]:
