@@ -137,14 +137,14 @@ class Bench:
     def _expanded(self, seeds: list[int], hops: int) -> int:
         return self._graph.expand(seeds, hops).count()
 
-    def _chain(self, seeds: list[int], hops: int) -> int:
+    def _chain(self, seeds: list[int], hops: int, end: int | None = None) -> int:
         edges = self._plain.select(sf.col("src").alias("from"), sf.col("dst").alias("to"))
         level = self._spark.createDataFrame([(seed,) for seed in seeds], "v bigint")
         found = level
         for _ in range(hops):
             level = level.join(edges, sf.col("v") == sf.col("from")).select(sf.col("to").alias("v")).distinct()
             found = found.union(level)
-        return found.distinct().count()
+        return found.where("true" if end is None else f"v = {end}").distinct().count()
 
     def _recursive(self, seeds: list[int], hops: int) -> int:
         listed = ", ".join(f"({seed})" for seed in seeds)
@@ -184,22 +184,30 @@ class Bench:
         return int(self._duck.sql(sql).fetchone()[0])  # type: ignore[index]
 
     def path(self) -> Timing:
-        """Find the distance of two vertices from both ends, and from one."""
-        timing = Timing("distance of two vertices", 10.0, against="one-sided")
+        """Ask whether one vertex leads to another from both ends, from one end, and as self joins from one end."""
+        timing = Timing("whether one vertex leads to another", 10.0, against="one-sided")
         for _ in range(self._rounds + WARM_UP):
             a, b = self._some(2)
+            hops = self._one_sided(a, b)
             interleaved(
                 timing,
                 {
-                    "headgate": partial(self._distance, a, b),
-                    "one-sided": partial(self._one_sided, a, b),
+                    "headgate": partial(self._connected, a, b),
+                    "one-sided": partial(self._in_hops, a, b, hops),
+                    "spark": partial(self._joined, a, b, hops),
                 },
             )
         timing.notes = str(self._graph.last).splitlines()[1:]
         return timing
 
-    def _distance(self, a: int, b: int) -> int:
-        return len(self._graph.shortest_path(a, b) or ()) - 1
+    def _in_hops(self, a: int, b: int, hops: int) -> bool:
+        return self._one_sided(a, b) == hops
+
+    def _joined(self, a: int, b: int, hops: int) -> bool:
+        return self._chain([a], hops, b) == 1
+
+    def _connected(self, a: int, b: int) -> bool:
+        return self._graph.connected_to(a, b)
 
     def _one_sided(self, a: int, b: int) -> int:
         """Go on from one vertex, hop by hop, with the same steps, until the other one is reached."""

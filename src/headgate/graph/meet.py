@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headgate.graph.frontier import Frontier
 from headgate.graph.walk import Reach, Side, Walk, Where
 
-_TOGETHER = 10_000  # vertices up to which both frontiers go on at once: a job costs more than what it may read in vain
+_TOGETHER = 64  # vertices up to which both frontiers go on at once: a job costs more than what it may read in vain
 
 
 @dataclass(frozen=True, slots=True)
