@@ -12,7 +12,7 @@ from headgate.catalyst.ids import quoted
 from headgate.errors import BadInput
 from headgate.graph.graph import Graph
 
-_ROW_GROUP = 1 << 17  # small enough that a frontier of a few vertices leaves most of a file unread
+_ROW_GROUP = 1 << 19  # a few vertices leave most of a file unread; with many, few runs of row groups have to be opened
 
 
 def cluster(
