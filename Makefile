@@ -62,9 +62,14 @@ bench-domain: $(READY) ## measure domains, filters and pruning against their bar
 	@$(BIN)/python -m bench.domain
 
 .PHONY: bench-batch
-bench-batch: $(READY) ## time selective star queries: Spark alone, with Headgate, and the limit
+bench-batch: $(READY) ## time selective star queries: Spark alone, with Headgate, the limit (bench-graph: graphs)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	@$(WITH_JAVA) $(BIN)/python -m bench.batch $(ARGS)
+
+# Any other module of bench/ that takes its figures by itself: `make bench-graph`.
+bench-%: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	@$(WITH_JAVA) $(BIN)/python -m bench.$* $(ARGS)
 
 .PHONY: bench-watermark
 bench-watermark: $(READY) ## time streams with late rows, with Headgate and without; kill one 20 times

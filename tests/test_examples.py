@@ -13,8 +13,10 @@ from headgate.domain import DomainBuilder
 from headgate.prune import survivors_of_column
 
 ROOT = Path(__file__).resolve().parent.parent
-WITH_SPARK = {"star_schema": [pytest.mark.spark, pytest.mark.slow]}
-ARGUMENTS = {"star_schema": ["2000"]}  # rows in each file: a demo for people takes many more, to show the difference
+SLOW = [pytest.mark.spark, pytest.mark.slow]
+WITH_SPARK = {"star_schema": SLOW, "money_that_comes_back": SLOW}
+# rows in each file, and transfers: a demo for people takes many more, to show the difference
+ARGUMENTS = {"star_schema": ["2000"], "money_that_comes_back": ["30000"]}
 EXAMPLES = [
     pytest.param(path, marks=WITH_SPARK.get(path.stem, []), id=path.stem)
     for path in sorted((ROOT / "examples").glob("*.py"))

@@ -44,6 +44,27 @@ IN_JAVA = (
         "value.compareTo(highText) < 0",
         COLLECTING,
     ),
+    _java(
+        "a task that gave up counts as complete",
+        "build/IdTask",
+        "complete = !found.passes(maxIds, maxBytes);",
+        "if (found.passes(maxIds, maxBytes)) break;",
+        ("tests/graph/test_ids.py::test_a_task_without_room_is_never_taken_for_complete",),
+    ),
+    _java(
+        "the last id of a set is not in it",
+        "scan/FixedIds",
+        "if (id < first || id > last) return false;",
+        "if (id < first || id >= last) return false;",
+        ("tests/graph/test_ids.py::test_ids_are_collected_exactly",),
+    ),
+    _java(
+        "a wide bitmap is read without its sign",
+        "scan/WideBitmap",
+        "int high = from.getInt() ^ FLIP;",
+        "int high = from.getInt();",
+        ("tests/graph/test_ids.py::test_ids_are_collected_exactly",),
+    ),
     _java("a late range ends one too early", "late/LateDomain", "value <= highs[at]", "value < highs[at]", LATE),
     _java(
         "a row group that touches a late range is closed",

@@ -300,4 +300,31 @@ QUERIES = (
     ),
 )
 
-MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *QUERIES, *JAVA_MUTATIONS)
+OPERATIONS = "tests/graph/test_operations.py"
+GRAPHS = (
+    Mutation(
+        "frames of one operation share a publisher",
+        "graph/walk.py",
+        "        publishers = _publishers(side, within)\n        self._kept",
+        "        publishers = self._served(0, side, Reach((side,), frontier, within))\n        self._kept",
+        (f"{OPERATIONS}::test_rings_too_many_for_the_driver_are_joined_by_spark",),
+        needs_spark=True,
+    ),
+    Mutation(
+        "frontiers that meet halfway go on",
+        "graph/meet.py",
+        "if together and len(fresh[0] & other.last):",
+        "if together and not len(fresh[0]):",
+        (f"{OPERATIONS}::test_distances_odd_and_even",),
+        needs_spark=True,
+    ),
+    Mutation(
+        "many ids lose the last of each interval",
+        "domain/bitmap.py",
+        "+ (high in self.bits)",
+        "",
+        ("tests/domain/test_bitmap.py",),
+    ),
+)
+
+MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *QUERIES, *GRAPHS, *JAVA_MUTATIONS)

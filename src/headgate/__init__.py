@@ -10,7 +10,7 @@ headgate.streaming_report(query)   # what each micro-batch of a streaming query 
 headgate.disable(spark)
 """
 
-from headgate import config, domain, filters, prune, stream
+from headgate import config, domain, filters, graph, prune, stream
 from headgate.api import disable, enable, explain, filtered, publish, report
 from headgate.errors import BadInput, HeadgateError, InvalidFilter, InvalidSetting, UnsupportedSession
 from headgate.observe import QueryReport
@@ -38,6 +38,7 @@ __all__ = [
     "explain",
     "filtered",
     "filters",
+    "graph",
     "prune",
     "publish",
     "report",

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headgate.catalyst.bridge import session_key
 from headgate.config import checked
 from headgate.observe import QueryReport, explain_text
+from headgate.plan import Clustering
 from headgate.publish import Publisher
 from headgate.session import Gate
 
@@ -49,13 +50,14 @@ def filtered(df: DataFrame) -> DataFrame:
     return narrowed
 
 
-def publish(df: DataFrame, column: str) -> Publisher:
+def publish(df: DataFrame, column: str, *, rows: bool = True) -> Publisher:
     """Make a filter of your own: publish which values of a column still matter, before a query runs or while it does.
 
     The publisher's ``frame`` is the DataFrame to query. Several publishers on one DataFrame are ANDed:
-    ``headgate.publish(headgate.publish(df, "day").frame, "user")``.
+    ``headgate.publish(headgate.publish(df, "day").frame, "user")``. With ``rows=False`` only partitions, files and row
+    groups are left out: for queries that test each row themselves.
     """
-    return Publisher(_gate_for(df), df, column)
+    return Publisher(_gate_for(df), df, column, rows=rows)
 
 
 def explain(df: DataFrame) -> None:
@@ -70,6 +72,11 @@ def report(spark: SparkSession) -> QueryReport:
     if gate is None:
         return QueryReport(note="Headgate is not enabled in this session; call headgate.enable(spark)")
     return gate.report()
+
+
+def clustering(df: DataFrame, column: str) -> Clustering:
+    """Say how well the row groups that a DataFrame reads separate the values of a column."""
+    return _gate_for(df).clustering(df, column)
 
 
 def _gate_for(df: DataFrame) -> Gate:

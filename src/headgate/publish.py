@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 
 from headgate.domain import Domain, value_type
 from headgate.errors import InvalidFilter
-from headgate.filters import ColumnFilter
-from headgate.filters.publications import announce
+from headgate.filters.publications import Publication, announce
+from headgate.observe import QueryReport
 from headgate.session import Gate
 
 _numbers = count(1)
@@ -26,10 +26,10 @@ class Publisher:
     disabled.
     """
 
-    def __init__(self, gate: Gate, df: DataFrame, column: str) -> None:
+    def __init__(self, gate: Gate, df: DataFrame, column: str, *, rows: bool = True) -> None:
         position, type_name = _find(df, column)
-        self.column = column
-        self._filter = ColumnFilter(f"{column}-{next(_numbers)}", value_type(type_name), blocking=False)
+        self.column, self._gate = column, gate
+        self._filter = Publication(f"{column}-{next(_numbers)}", value_type(type_name), tests_rows=rows)
         announce(self._filter)
         self.frame: DataFrame = gate.published(df, position, self._filter.id)
 
@@ -48,6 +48,19 @@ class Publisher:
             self._filter.complete()
         else:
             self._filter.complete_with(self._domain(values, low, high))
+
+    def start_over(self) -> None:
+        """Forget what was published: queries of ``frame`` that are planned from now on have all rows again.
+
+        A query that is planned already keeps what it knows.
+        """
+        before = self._filter
+        self._filter = Publication(before.id, before.type, tests_rows=before.tests_rows)
+        announce(self._filter)
+
+    def report(self) -> QueryReport | None:
+        """Return the report of the last query of ``frame``, or None if there is none: it may have been long ago."""
+        return self._gate.report_on(self._filter.id)
 
     def _domain(self, values: Domain | Iterable[Any] | None, low: Any, high: Any) -> Domain:
         if isinstance(values, Domain):

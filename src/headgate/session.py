@@ -11,6 +11,7 @@ from headgate.config import SETTINGS, checked, read_settings
 from headgate.coordinator import Coordinator, QueryState
 from headgate.errors import CannotListen
 from headgate.observe import QueryReport
+from headgate.plan import Clustering
 from headgate.plan.nodes import Node
 from headgate.plan.rules.trace_to_scans import trace_column
 from headgate.query import PlannedQuery, QueryPipeline
@@ -131,6 +132,13 @@ class Gate:
             self._last = self._pipeline.unfiltered_report(query)
             self._reported = self._bridge.plans_seen()
 
+    def report_on(self, publication: str) -> QueryReport | None:
+        """Return the report of the last query that a publication narrows, if it is among those that are remembered."""
+        for planned in reversed(self._queries):
+            if planned.follows(publication):
+                return planned.report()
+        return None
+
     def explain(self, frame: Any) -> tuple[Node, QueryReport]:
         """Take a DataFrame's query through the pipeline without running it; return its nodes and its report."""
         planned = self._pipeline.run(self._bridge.query_of(frame), patient=True)
@@ -161,6 +169,13 @@ class Gate:
         except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
             self._bridge.note_failure(error)
             return frame
+
+    def clustering(self, frame: Any, column: str) -> Clustering:
+        """Say how well the row groups that a column of a DataFrame comes from separate its values."""
+        query = self._bridge.query_of(frame, optimized=False)
+        root, _ = query.read()
+        found = next(at for at in root.output if at.name == column)
+        return self._pipeline.clustering(query, root, trace_column(root, found.id, found.type))
 
     def close(self) -> None:
         """Take the rule out of the session and put its settings back."""

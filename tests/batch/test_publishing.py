@@ -313,3 +313,37 @@ def test_publishing_before_the_session_is_enabled(spark: SparkSession, fact: Dat
     with enabled(spark) as gate:
         assert users.frame.count() == 1
         assert [f.state for f in gate.report().filters] == ["applied"]
+
+
+def test_a_publisher_that_starts_over(fact: DataFrame) -> None:
+    """Queries planned afterwards know nothing of what was published before; those planned before keep it."""
+    users = headgate.publish(fact, "k")
+    users.complete([5])
+    planned = users.frame.select("k")
+    planned._jdf.queryExecution().executedPlan()
+    users.start_over()
+    assert users.frame.count() == fact.count()
+    users.complete([105, 106])
+    assert sorted(row.k for row in users.frame.select("k").collect()) == [105, 106]
+    assert [row.k for row in planned.collect()] == [5]
+
+
+def test_files_are_left_out_and_rows_are_not_tested(fact: DataFrame) -> None:
+    """With rows=False the query tests the rows; the reader still gets what it can use, and the report says what is read."""
+    users = headgate.publish(fact, "k", rows=False)
+    users.complete([5, 105, 106])
+    found = [row.k for row in users.frame.select("k").collect()]
+    assert {5, 105, 106} <= set(found)
+    assert 3 < len(found) <= 50
+    assert "isin" not in users.frame._jdf.queryExecution().optimizedPlan().toString()
+    report = users.report()
+    assert report is not None
+    assert [(scan.files_read, scan.row_groups_read) for scan in report.scans] == [(2, 2)]
+    assert_same(rows_of(wanted(fact, 5, 105, 106)), rows_of(wanted(users.frame, 5, 105, 106)))
+
+
+def test_a_publisher_without_queries_has_no_report(fact: DataFrame) -> None:
+    users = headgate.publish(fact, "k")
+    assert users.report() is None
+    fact.count()
+    assert users.report() is None

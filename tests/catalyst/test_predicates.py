@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import datetime as dt
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from pyroaring import BitMap
+from pyroaring import BitMap, BitMap64
 
 from headgate.catalyst.predicates import range_predicate, row_predicate
 from headgate.catalyst.wire import Literal, Predicate
@@ -78,12 +80,23 @@ def test_more_than_400_whole_numbers_are_a_bitmap() -> None:
     assert (found.ranges, found.null, found.column) == ([(0, 800)], True, 7)
 
 
+@pytest.mark.parametrize("values", [range(-401, 1), [2**40 + 2 * i for i in range(401)], [-(2**63), *range(400)]])
+def test_numbers_outside_32_bits_are_a_wide_bitmap(values: Iterable[int]) -> None:
+    """Negative and large numbers are in a bitmap of 64 bits, with the sign bit flipped."""
+    found = row_predicate(7, Domain.of("bigint", values))
+
+    assert found is not None
+    assert found.bitmap is not None
+    assert found.width == 64
+    assert [bit - 2**63 for bit in BitMap64.deserialize(base64.b64decode(found.bitmap))] == list(values)
+
+
 def test_values_that_the_bit_test_does_not_take_are_listed() -> None:
-    """Negative numbers, dates and strings stay lists, however many they are."""
+    """Strings and dates stay lists, however many they are."""
+    first = dt.date(1969, 1, 1)
     for domain in (
-        Domain.of("bigint", range(-401, 1, 1)),
-        Domain.of("bigint", [2**40 + 2 * i for i in range(401)]),
         Domain.of("string", [f"s{i:04d}" for i in range(401)]),
+        Domain.of("date", [first + dt.timedelta(days=2 * i) for i in range(401)]),
     ):
         found = row_predicate(7, domain)
         assert found is not None

@@ -61,6 +61,8 @@ EDITS = PlanEdits(
                 Predicate(column=7, values=[1, 5], null=True),
                 Predicate(column=8, ranges=[(None, 9), (12, None)]),
                 Predicate(column=9, bitmap="OjAAAAEAAAAAAAAAEAAAAAEA", ranges=[(1, 1)]),
+                Predicate(column=9, bitmap="AQAAAAAAAAD///9/OjAAAAEAAAD//wAAEAAAAP//", width=64, ranges=[(-1, -1)]),
+                Predicate(column=10, ranges=[(3, 9)], for_reader=True),
             ],
         ),
         2: ScanEdit(late=[LateGate(id="df_0", number=0, column=7, rows=True)]),
@@ -169,7 +171,7 @@ def test_java_reads_the_edits(bridge: SparkBridge, spark: SparkSession, pair: Pa
     query = bridge.query_of(spark.table("cat_fact"))
     root, _ = query.read()
     given = decoded(example("edits.json"), PlanEdits).scans[1]
-    columns = {7: root.output[0].id, 8: root.output[1].id, 9: root.output[0].id}
+    columns = {7: root.output[0].id, 8: root.output[1].id, 9: root.output[0].id, 10: root.output[1].id}
     tests = [msgspec.structs.replace(test, column=columns[test.column]) for test in given.filters]
     query.list_files(root.id)
     written = query.write(PlanEdits(scans={root.id: msgspec.structs.replace(given, filters=tests)}))
@@ -179,6 +181,7 @@ def test_java_reads_the_edits(bridge: SparkBridge, spark: SparkSession, pair: Pa
     assert re.search(r"isnull\(k#\d+\)", text)
     assert "<= 9" in text
     assert ">= 12" in text
+    assert not re.search(r">= 3\b", text), "what is for the reader tests no rows"
 
 
 def test_java_reads_the_orders_and_packs_the_builds(bridge: SparkBridge, spark: SparkSession) -> None:

@@ -111,18 +111,49 @@ def test_a_bitmap_over_max_filter_bytes_is_a_range(spark: SparkSession, collect:
 
 
 @pytest.mark.parametrize(
+    "sql",
+    [
+        "id - 10000",
+        "id + 4294967290",
+        "id * 4294967296 - 500",
+        "if(id % 2 = 0, id, -9223372036854775808 + id * 1000)",
+        "if(id % 3 = 0, 9223372036854775807 - id, id * 1000003 * 1000003)",
+        "if(id < 9000, id, hash(id) * 4294967296L)",
+    ],
+    ids=["negative", "over 32 bits", "one in each upper half", "both ends", "spread", "many, then spread"],
+)
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_wide_numbers_are_a_bitmap_too(spark: SparkSession, collect: Collect, sql: str, partitions: int) -> None:
+    """Whatever 64 bits hold comes back exactly: what Java writes, roaring reads in C."""
+    frame = spark.range(0, 20_000, 1, partitions).selectExpr(f"{sql} as id")
+    found = collect(frame, Limits(max_distinct=10)).domains[0]
+
+    assert found.kind is Kind.BITMAP
+    assert found.listed() == sorted({row.id for row in frame.collect()})
+
+
+def test_wide_numbers_over_max_filter_bytes_are_a_bloom_or_a_range(spark: SparkSession, collect: Collect) -> None:
+    """Spread over 64 bits, numbers take 22 bytes each in a bitmap: a bloom takes its place, and then a range."""
+    frame = spark.range(0, 20_000, 1, 2).selectExpr("xxhash64(id) as id")
+    values = {row.id for row in frame.collect()}
+    for most, kind in ((1 << 20, Kind.BITMAP), (400_000, Kind.BLOOM), (1_000, Kind.RANGES)):
+        found = collect(frame, Limits(max_distinct=10, max_bytes=most)).domains[0]
+        assert found.kind is kind
+        assert all(value in found for value in values)
+
+
+@pytest.mark.parametrize(
     ("sql", "low", "high"),
     [
-        ("id - 500", -500, 499),
-        ("id + 4294967290", 4294967290, 4294968289),
         ("cast(id as double) / 4 - 10", -10.0, 239.75),
+        ("cast(id - 500 as decimal(18, 2))", Decimal(-500), Decimal(499)),
     ],
-    ids=["negative", "above 32 bits", "floats"],
+    ids=["floats", "decimals"],
 )
 def test_what_no_bitmap_holds_covers_all_keys(
     spark: SparkSession, collect: Collect, sql: str, low: object, high: object
 ) -> None:
-    """Negative and large numbers and floats over the limit of a task keep smallest to largest at least."""
+    """Floats and negative decimals over the limit of a task keep smallest to largest at least."""
     frame = spark.range(0, 1000, 1, 2).selectExpr(f"{sql} as id")
     found = collect(frame, Limits(max_distinct=10)).domains[0]
 

@@ -29,6 +29,8 @@ def test_bitmaps_are_sets(a: list[int], b: list[int]) -> None:
     assert len(left) == len(set(a))
     assert left.union(right).ids().tolist() == sorted({*a, *b})
     assert left.intersect(right).ids().tolist() == sorted({*a} & {*b})
+    assert left.minus(right).ids().tolist() == sorted({*a} - {*b})
+    assert left.minus(right).width == bitmap_of(sorted({*a} - {*b})).width
     asked = np.array([*EDGES, *a, *b], dtype=np.int64)
     assert left.contains(asked).tolist() == [x in set(a) for x in asked.tolist()]
     assert left.same_as(right) == (set(a) == set(b))

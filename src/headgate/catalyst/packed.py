@@ -33,6 +33,7 @@ class Form(IntEnum):
     RANGE = 2
     TEXTS = 3
     TEXT_RANGE = 4
+    WIDE_BITMAP = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ def _read(column_type: ValueType, packed: bytes) -> Domain:
             return Domain.of_array(column_type, _numbers(column_type, body)).with_null(has_null)
         case Form.BITMAP:
             return Domain(from_ids(column_type, IdBitmap.from_bytes(body, 32)), has_null)
+        case Form.WIDE_BITMAP:
+            return Domain(from_ids(column_type, IdBitmap.from_bytes(body, 64)), has_null)
         case Form.RANGE:
             low, high = (_python(column_type, value) for value in _numbers(column_type, body).tolist())
             return Domain.range(column_type, low, high, null_allowed=has_null)

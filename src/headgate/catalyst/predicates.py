@@ -6,6 +6,8 @@ import base64
 import math
 from typing import Any
 
+from msgspec.structs import replace
+
 from headgate.catalyst.wire import Literal, Predicate
 from headgate.domain import Domain
 from headgate.domain.bitmap import IdBitmap
@@ -16,6 +18,7 @@ from headgate.domain.values import Bitmap, Discrete, is_full
 EXACT_RANGES = 10  # as many alternatives as Spark pushes into Parquet by itself
 MAX_RANGES = 4
 _INSET = 400
+_MOST_RUNS = 1_000_000
 _BIT_TESTED = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -35,6 +38,14 @@ def range_predicate(column: int, domain: Domain) -> Predicate | None:
     return Predicate(column=column, ranges=_ranges(cover), null=domain.null_allowed)
 
 
+def reader_predicate(column: int, domain: Domain) -> Predicate | None:
+    """Return the ranges for the reader of the files alone: something else tests the rows."""
+    if isinstance(domain.values, Bitmap) and len(domain.values.ids) > _MOST_RUNS:
+        domain = domain.span()  # looking for the widest gaps would list the ids
+    found = range_predicate(column, domain)
+    return None if found is None else replace(found, for_reader=True)
+
+
 def row_predicate(column: int, domain: Domain) -> Predicate | None:
     """Return the exact test of each row where it is cheap: a set or a bitmap; else the ranges."""
     values = domain.values
@@ -42,9 +53,11 @@ def row_predicate(column: int, domain: Domain) -> Predicate | None:
         return None
     if isinstance(values, Discrete) and len(values.places) > _INSET and domain.type.fits_bitmap:
         values = Bitmap(domain.type, IdBitmap.of(values.places))
-    if isinstance(values, Bitmap) and values.ids.width == 32 and domain.type.name in _BIT_TESTED:
+    if isinstance(values, Bitmap) and domain.type.name in _BIT_TESTED:
         packed = base64.b64encode(values.ids.to_bytes()).decode()
-        return Predicate(column=column, bitmap=packed, ranges=_ranges(domain.span()), null=domain.null_allowed)
+        ends = _ranges(domain.span())
+        width = values.ids.width
+        return Predicate(column=column, bitmap=packed, width=width, ranges=ends, null=domain.null_allowed)
     if isinstance(domain.values, Discrete):
         return Predicate(column=column, values=_literals(domain), null=domain.null_allowed)
     return range_predicate(column, domain)

@@ -20,12 +20,18 @@ class _Message(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Predicate(_Message, frozen=True, kw_only=True):
-    """A test of one column: values or ranges (with None for an open end), and a roaring bitmap that refines them."""
+    """A test of one column: values or ranges (with None for an open end), and a roaring bitmap that refines them.
+
+    A bitmap is 32 bits wide, or 64 with the sign bit of each number flipped. What is only ``for_reader`` goes to the
+    reader of the files, and rows are not tested.
+    """
 
     column: int
     values: list[Literal] | None = None
     ranges: list[tuple[Literal, Literal]] | None = None
     bitmap: str | None = None
+    width: int = 32
+    for_reader: bool = False
     null: bool = False
 
 

@@ -84,9 +84,22 @@ class IdBitmap:
 
     def count_between(self, lows: Array, highs: Array) -> Array:
         """Return for each closed interval how many ids it contains."""
+        if len(lows) <= len(self) // 8:  # listing the ids would take eight bytes for each
+            return self._count_few(lows, highs)
         ids = self.ids()
         counts: Array = np.searchsorted(ids, highs, side="right") - np.searchsorted(ids, lows, side="left")
         return counts
+
+    def _count_few(self, lows: Array, highs: Array) -> Array:
+        """Ask the bitmap once for each interval."""
+        bias, top = (0, _TOP) if self.width == 32 else (2**63, 2**64 - 1)
+        pairs = zip(lows.tolist(), highs.tolist(), strict=True)
+        ends = ((max(low + bias, 0), min(high + bias, top)) for low, high in pairs)
+        # the end is not included, and 2^64 is no number that it takes: the last id is asked for by itself
+        counted = (
+            0 if low > high else self.bits.range_cardinality(low, high) + (high in self.bits) for low, high in ends
+        )
+        return np.fromiter(counted, dtype=np.int64, count=len(lows))
 
     def union(self, other: IdBitmap) -> IdBitmap:
         """Return the ids in either."""
@@ -95,7 +108,20 @@ class IdBitmap:
     def intersect(self, other: IdBitmap) -> IdBitmap:
         """Return the ids in both."""
         both = _combined(self, other, lambda a, b: a & b)
-        return IdBitmap(_packed(both)) if isinstance(both, BitMap) else IdBitmap.of(IdBitmap(both).ids())
+        return IdBitmap(_packed(both)) if isinstance(both, BitMap) else IdBitmap.narrowest(both)
+
+    def minus(self, other: IdBitmap) -> IdBitmap:
+        """Return the ids that the other does not have."""
+        left = _combined(self, other, lambda a, b: a - b)
+        return IdBitmap(_packed(left)) if isinstance(left, BitMap) else IdBitmap.narrowest(left)
+
+    @classmethod
+    def narrowest(cls, bits: BitMap64) -> IdBitmap:
+        """Return a 64-bit bitmap in 32 bits where its ids allow it."""
+        flip = int(_FLIP)
+        if len(bits) and (bits.min() < flip or bits.max() > flip + _TOP):
+            return cls(_packed(bits))
+        return cls.of(cls(bits).ids())
 
     def same_as(self, other: IdBitmap) -> bool:
         """Whether both hold the same ids."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headgate.catalyst.predicates import range_predicate, row_predicate
+from headgate.catalyst.predicates import range_predicate, reader_predicate, row_predicate
 from headgate.catalyst.wire import Predicate, ScanEdit
 from headgate.config import Settings
 from headgate.domain import Domain, coerce, value_type
@@ -59,7 +59,8 @@ def narrowed(
         for one in arrived
         if one.consumer.by_rows and cost.keeps_few(one.planned, one.domain.count(), one.consumer)
     }
-    tests = _tests(columns, verdict, shuffled, by_rows, settings, exact=exact)
+    tested_above = {one.consumer.column for one in arrived if one.for_reader}
+    tests = _tests(columns, verdict, shuffled, by_rows, tested_above, settings, exact=exact)
     used = _used(scan, stored, verdict, {test.column for test in tests}, scans)
     facts = ScanFacts(verdict, tuple(used), _idle(stored, verdict, used))
     if not verdict.removes_something and not tests:
@@ -99,6 +100,7 @@ def _tests(
     verdict: ScanVerdict,
     shuffled: set[int],
     by_rows: set[int],
+    tested_above: set[int],
     settings: Settings,
     *,
     exact: bool,
@@ -108,7 +110,9 @@ def _tests(
     much = verdict.removes_something and verdict.bytes_read <= _MOSTLY * verdict.bytes_total
     found = []
     for column, domain in columns.items():
-        if exact or column in by_rows or (column in shuffled and much):
+        if column in tested_above and not exact:
+            found.append(reader_predicate(column, domain) if much else None)
+        elif exact or column in by_rows or (column in shuffled and much):
             found.append(row_predicate(column, domain))
         elif much:
             found.append(range_predicate(column, domain))

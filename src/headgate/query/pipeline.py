@@ -16,8 +16,8 @@ from headgate.collect import BuildRequest, RunningWave
 from headgate.config import Settings, read_settings
 from headgate.coordinator import Coordinator
 from headgate.observe import QueryReport
-from headgate.plan import RuleContext, Strategy, plan_filters
-from headgate.plan.kinds import Feed
+from headgate.plan import Clustering, Consumer, Node, RuleContext, Strategy, plan_filters
+from headgate.plan.kinds import Can, Feed
 from headgate.query.gates import gated, late_filters, taps
 from headgate.query.late import LateFilters
 from headgate.query.planned import PlannedQuery
@@ -74,6 +74,14 @@ class QueryPipeline:
         report = QueryRun(plan, scans, settings, 0).report()
         report.note = "" if settings.enabled else "Headgate is turned off: spark.headgate.enabled=false"
         return report
+
+    def clustering(self, query: CatalystQuery, root: Node, consumers: Sequence[Consumer]) -> Clustering:
+        """Say how well the row groups of the scans that a column comes from separate its values; the worst counts."""
+        scans = Scans(query, root, self._cache, Settings())
+        known = [to for to in consumers if Can.STATISTICS in scans.nodes[to.scan].can]
+        if not known:
+            return Clustering(0, 1.0, "its rows come from no table with statistics that Headgate can use")
+        return max((scans.clustering(to.scan, to.column) for to in known), key=lambda found: found.depth)
 
     def _build(self, query: CatalystQuery, run: QueryRun, *, patient: bool) -> _Background | None:
         """Run the waves of builds as long as the query waits; return what is still to come, if anything is."""

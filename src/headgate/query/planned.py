@@ -35,6 +35,10 @@ class PlannedQuery:
             self._report.note = f"The query ran unfiltered: {outdated}"
         return self._report
 
+    def follows(self, publication: str) -> bool:
+        """Whether the query has a scan that this publication goes to."""
+        return any(publication == name for scan in self.root.scans() for name, _ in scan.published)
+
     def conclude(self) -> None:
         """Make the last report, and let go of what was needed for it."""
         if self._run is None:

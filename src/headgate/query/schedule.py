@@ -18,6 +18,7 @@ from headgate.domain import Domain, applied, value_type
 from headgate.domain.widen import widen
 from headgate.filters import ColumnFilter, Snapshot
 from headgate.filters.column_filter import column_domain
+from headgate.filters.publications import Publication
 from headgate.observe import FilterFacts, ScanFacts
 from headgate.plan import Consumer, PlannedFilter, QueryPlan
 from headgate.plan.kinds import Feed, Op
@@ -36,12 +37,16 @@ class ScheduledBuild:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A filter whose values are there, on a scan column that it goes to; ``has_rows``: its build's rows are kept."""
+    """A filter whose values are there, on a scan column that it goes to; ``has_rows``: its build's rows are kept.
+
+    The query itself tests the rows where the filter is ``for_reader``: only what a reader can use is worth something.
+    """
 
     planned: PlannedFilter
     consumer: Consumer
     domain: Domain
     has_rows: bool
+    for_reader: bool = False
 
 
 class BuildSchedule:
@@ -55,6 +60,7 @@ class BuildSchedule:
         self._facts: dict[str, FilterFacts] = {}
         self._builds: dict[int, BuildResult] = {}
         self._narrowed: dict[int, ScanFacts] = {}
+        self._for_reader: set[str] = set()
         self._lock = RLock()
 
     # --- what runs next -----------------------------------------------------------------------------------------
@@ -113,8 +119,10 @@ class BuildSchedule:
         """Publish what a tap has collected."""
         self._publish(planned, found, 0)
 
-    def follow(self, planned: PlannedFilter, publication: ColumnFilter) -> Callable[[], None]:
+    def follow(self, planned: PlannedFilter, publication: Publication) -> Callable[[], None]:
         """Take in what is published by a person, now and later; calling what is returned ends that."""
+        if not publication.tests_rows:
+            self._for_reader.add(planned.id)
         return publication.subscribe(lambda state: self._take_published(planned, state))
 
     def _take_published(self, planned: PlannedFilter, state: Snapshot) -> None:
@@ -182,7 +190,7 @@ class BuildSchedule:
             known = [facts for facts in self._facts.values() if facts.domain is not None]
             kept = {node for node, result in self._builds.items() if result.has_rows}
         return [
-            Arrived(facts.planned, to, facts.domain, facts.planned.build in kept)
+            Arrived(facts.planned, to, facts.domain, facts.planned.build in kept, facts.planned.id in self._for_reader)
             for facts in known
             for to in facts.planned.consumers
             if to.scan == scan and facts.domain is not None

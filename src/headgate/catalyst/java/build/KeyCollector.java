@@ -1,5 +1,7 @@
 package headgate.build;
 
+import headgate.scan.IdSet;
+import headgate.scan.LongSet;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.util.HashSet;
@@ -7,12 +9,11 @@ import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.*;
 import org.apache.spark.unsafe.types.UTF8String;
-import org.roaringbitmap.RoaringBitmap;
 
 /**
  * Collects the values of one key column of one task with bounded memory: set, then bitmap, then range.
  *
- * Packed form: kind (0 set of int64, 1 bitmap, 2 int64 range, 3 set of bytes, 4 range of bytes), NULL seen, body.
+ * Packed form: kind (0 set of int64, 1 bitmap, 2 int64 range, 3 set of bytes, 4 range of bytes, 6 wide bitmap), NULL seen, body.
  * Whole numbers are written as they are, decimals unscaled, floats as the bits of a double, strings and binary as bytes,
  * wide decimals as big-endian two's complement. Kind 5 is a text column of which nothing could be kept: any value.
  */
@@ -22,9 +23,11 @@ public class KeyCollector {
   private final int maxDistinct;
   private final long maxBytes;
   private final boolean text;
+  /** Long lists of decimals take Python too long to read: there are few of them, or a bitmap of 32 bits. */
+  private final boolean unlisted;
   private boolean seenNull;
   private LongSet longs = new LongSet();
-  private RoaringBitmap bitmap;
+  private IdSet many;
   private HashSet texts = new HashSet();
   private long textBytes;
   private long low = Long.MAX_VALUE;
@@ -39,6 +42,7 @@ public class KeyCollector {
     this.maxDistinct = maxDistinct;
     this.maxBytes = maxBytes;
     this.text = type instanceof StringType || type instanceof BinaryType || wide(type);
+    this.unlisted = type instanceof DecimalType;
   }
 
   static boolean wide(DataType type) { return type instanceof DecimalType && ((DecimalType) type).precision() > 18; }
@@ -80,37 +84,38 @@ public class KeyCollector {
     if (value < low) low = value;
     if (value > high) high = value;
     if (overflow) return;
-    if (bitmap == null) {
+    if (many != null) {
+      many.add(value);
+      if (unlisted && outside(value)) giveUp();
+    } else {
       longs.add(value);
       if (longs.size() > maxDistinct) toBitmap();
-    } else if (value < 0L || value > 0xFFFFFFFFL) {
-      giveUp();
-    } else {
-      bitmap.add((int) value);
     }
   }
 
+  private static boolean outside(long value) { return value < 0L || value > 0xFFFFFFFFL; }
+
   private void toBitmap() {
     boolean floating = type instanceof DoubleType || type instanceof FloatType;
-    if (floating || low < 0L || high > 0xFFFFFFFFL) {
+    if (floating || unlisted && (outside(low) || outside(high))) {
       giveUp();
       return;
     }
-    bitmap = new RoaringBitmap();
+    many = new IdSet();
     long[] held = longs.values();
-    for (int i = 0; i < held.length; i++) bitmap.add((int) held[i]);
+    for (int i = 0; i < held.length; i++) many.add(held[i]);
     longs = null;
   }
 
   /** Called between batches of rows: asking a bitmap for its size is not free. */
   public void checkSize() {
-    if (bitmap != null && bitmap.getLongSizeInBytes() > maxBytes) giveUp();
+    if (many != null && many.bytes() > maxBytes) giveUp();
   }
 
   private void giveUp() {
     overflow = true;
     longs = null;
-    bitmap = null;
+    many = null;
     texts = null;
   }
 
@@ -136,16 +141,15 @@ public class KeyCollector {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     DataOutputStream out = new DataOutputStream(bytes);
     // bytes of a wide decimal do not sort as the number does, so its range is not known here
-    int kind = text ? (overflow ? 4 : 3) : bitmap != null ? 1 : overflow ? 2 : 0;
+    int kind = text ? (overflow ? 4 : 3) : many != null ? many.form() : overflow ? 2 : 0;
     if (kind == 4 && wide(type)) kind = 5;
     out.writeByte(kind);
     out.writeBoolean(seenNull);
-    if (kind == 0) {
+    if (many != null) {
+      many.write(out);
+    } else if (kind == 0) {
       long[] held = longs.values();
       for (int i = 0; i < held.length; i++) out.writeLong(written(held[i]));
-    } else if (kind == 1) {
-      bitmap.runOptimize();
-      bitmap.serialize(out);
     } else if (kind == 2) {
       out.writeLong(written(low));
       out.writeLong(written(high));

@@ -80,7 +80,9 @@ public class FileTables implements TableFormat {
       Expression one = (Expression) ((Object[]) tests.get(i))[1];
       // in a build side Spark would push it down by itself
       if (edit.snapshot == null && !readerMayTest(KnownFiles.of(leaf), column)) continue;
-      test = ScanEdit.and(test, edit.snapshot == null ? one : whileCurrent(leaf, column, one, edit, conditions));
+      Expression whole = edit.snapshot == null ? one : whileCurrent(leaf, column, one, edit, conditions);
+      boolean readerOnly = ((Boolean) ((Object[]) tests.get(i))[2]).booleanValue();
+      if (!readerOnly) test = ScanEdit.and(test, whole);
     }
     List late = edit.lateTests(leaf);
     for (int i = 0; i < late.size(); i++) test = ScanEdit.and(test, (Expression) late.get(i));

@@ -14,18 +14,23 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * Turns a domain (JSON) into a Catalyst predicate on one column.
  *
- * {"ranges": [[low, high], ...]} with null for an open end, {"values": [...]} or {"bitmap": base64 of a roaring bitmap},
+ * {"ranges": [[low, high], ...]} with null for an open end, {"values": [...]} or {"bitmap": base64 of a roaring bitmap, "width": 64 or not given},
  * and {"null": true} where NULL passes. Numbers are in Spark's internal form; binary is base64.
  */
 public class Predicates {
   public static Expression of(Attribute column, JsonNode domain) {
     Expression test = null;
     if (domain.has("values")) test = among(column, Json.field(domain, "values"));
-    if (domain.has("bitmap")) test = and(test, BitTest.on(column, Json.field(domain, "bitmap").asText()));
+    if (domain.has("bitmap")) test = and(test, bits(column, domain));
     if (domain.has("ranges")) test = and(test, ranges(column, Json.field(domain, "ranges")));
     if (test == null) test = Literal$.MODULE$.TrueLiteral();
     boolean withNull = domain.has("null") && Json.field(domain, "null").asBoolean();
     return withNull ? new Or(new IsNull(column), test) : test;
+  }
+
+  private static Expression bits(Attribute column, JsonNode domain) {
+    byte[] packed = java.util.Base64.getDecoder().decode(Json.field(domain, "bitmap").asText());
+    return BitTest.on(column, packed, domain.has("width") ? Json.field(domain, "width").asInt() : 32);
   }
 
   private static Expression and(Expression a, Expression b) { return a == null ? b : new And(b, a); }

@@ -56,12 +56,12 @@ public class ScanEdit {
     return found == null || found.isNull() ? null : found;
   }
 
-  /** The tests of rows by filters that were there at planning, each with its column. */
+  /** The tests of rows by filters that were there at planning, each with its column, and whether only the reader gets it. */
   public List tests(LogicalPlan scan) {
     List found = new ArrayList();
     for (int i = 0; filters != null && i < filters.size(); i++) {
       Attribute column = Columns.find(scan, Json.field(Json.item(filters, i), "column").asLong());
-      found.add(new Object[] {column, Predicates.of(column, Json.item(filters, i))});
+      found.add(new Object[] {column, Predicates.of(column, Json.item(filters, i)), Boolean.valueOf(Json.item(filters, i).has("forReader"))});
     }
     return found;
   }

@@ -1,9 +1,9 @@
-package headgate.build;
+package headgate.scan;
 
 /** A small open-addressing set of longs: no boxing on the way in. */
 public class LongSet {
-  private long[] slots = new long[64];
-  private boolean[] used = new boolean[64];
+  private long[] slots = new long[16];
+  private boolean[] used = new boolean[16];
   private int size;
 
   public int size() { return size; }
@@ -15,6 +15,8 @@ public class LongSet {
     used[at] = true;
     if (++size * 2 > slots.length) grow();
   }
+
+  public boolean contains(long value) { return used[find(slots, used, value)]; }
 
   private static int find(long[] slots, boolean[] used, long value) {
     long hash = value * 0x9E3779B97F4A7C15L;
