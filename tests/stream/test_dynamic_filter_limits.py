@@ -168,6 +168,27 @@ def test_a_promise_cannot_be_taken_back(spark: SparkSession, tmp_path: Path) -> 
         driver.fed = again.fed
 
 
+def test_rows_that_are_stored_by_another_time_zone(spark: SparkSession, tmp_path: Path) -> None:
+    """A delete would not find its row where the zone decides what it is stored by: the checkpoint is refused."""
+    driver = Driver(spark, tmp_path, {">": filters("to_date(v) > m")}, type="timestamp", right_type="date")
+    driver.feed([Epoch(left=[("+I", 1, dt.datetime(2024, 1, 1, 23, tzinfo=dt.UTC), None)])])
+    driver.run()
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    driver.feed([right(dt.date(2024, 1, 1))])
+    with pytest.raises(
+        StreamingQueryException, match=r"time zone UTC, and the query is now for .* time zone Asia/Tokyo"
+    ):
+        driver.run()
+
+
+def test_many_right_rows_in_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """Only the latest counts, and only it goes to the vnodes."""
+    driver = Driver(spark, tmp_path, {">": compared(">")})
+    driver.feed([THREE, Epoch(right=[(k, 2 if k == 999 else 0) for k in range(1_000)])])
+    driver.run()
+    assert ids(driver.told[">"][1]) == ["+I 3"]
+
+
 def test_a_right_value_in_another_time_zone(spark: SparkSession, tmp_path: Path) -> None:
     """What a changelog takes away is known by its value, not by how a session writes it."""
 

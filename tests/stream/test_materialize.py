@@ -232,6 +232,14 @@ def test_rows_that_cannot_be_kept_are_refused(stateful: SparkSession, tmp_path: 
             materialize(changes, str(tmp_path / "table"), key)
 
 
+def test_paths_that_spark_would_take_for_several_are_refused(
+    stateful: SparkSession, tmp_path: Path, small: Changes
+) -> None:
+    small.write([])
+    with pytest.raises(BadInput, match=r"has \[ \] in it, by which Spark would look for several paths"):
+        materialize(small.stream(stateful), str(tmp_path / "table[1]"), "id")
+
+
 def test_files_of_others_are_left_alone(stateful: SparkSession, tmp_path: Path, small: Changes) -> None:
     """A folder that holds something is refused, and what is put beside the table later is never deleted."""
     strange = tmp_path / "table" / "data" / "part-0.parquet"

@@ -123,6 +123,15 @@ def right_record(frame: DataFrame, kind: Column, value: Column, order: Column) -
     return _packed("right", frame, fields)
 
 
+def latest_records(records: DataFrame, *, ordered: bool) -> DataFrame:
+    """Return the right records (packed) that may count, at most two of each task: the rest would go to every vnode."""
+    jvm: Any = records.sparkSession._jvm
+    binary = getattr(jvm, "org.apache.spark.sql.Encoders").BINARY()
+    latest = _classes(records).new("changes.LatestRecords", ordered)
+    found = getattr(records._jdf, "as")(binary).mapPartitions(latest, binary)
+    return ClassicFrame(found.toDF(), records.sparkSession).toDF("packed")
+
+
 def packed_row(frame: DataFrame) -> Column:
     """Return each row of a DataFrame as bytes."""
     return _packed("row", frame, sf.struct(*(sf.col(quoted(name)) for name in frame.columns)))

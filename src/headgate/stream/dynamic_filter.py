@@ -17,6 +17,7 @@ from headgate.catalyst.changes import (
     condition_parts,
     filtered_changes,
     has_order,
+    latest_records,
     left_record,
     quoted,
     right_record,
@@ -159,7 +160,7 @@ def compared_rows(
     operator = FilterOperator(
         name=f"{compared.left.text} {compared.operator} {compared.right.text}{unless}",
         operator=compared.operator,
-        kept=f"{row.simpleString()} by {compared.left.text}{unless} in {vnodes} vnodes",
+        kept=f"{row.simpleString()} by {compared.left.text}{unless} in {vnodes} vnodes{_zone(left, compared)}",
         ordered=order is not None,
         moves=moves,
         piece_rows=-(-piece_rows // vnodes),
@@ -174,6 +175,13 @@ def compared_rows(
     return rows.select(OP, *(sf.col("_row").getField(name).alias(name) for name in columns_of(left)))
 
 
+def _zone(left: DataFrame, compared: ComparedSides) -> str:
+    """Return the session's zone where what is made of a left row may depend on it: rows are stored by that."""
+    written = [compared.left.text, *([compared.unless.text] if compared.unless else [])]
+    plain = all("(" not in text for text in written)
+    return "" if plain else f" and time zone {left.sparkSession.conf.get('spark.sql.session.timeZone')}"
+
+
 def _right_records(right: DataFrame, compared: ComparedSides, order: str | None) -> DataFrame:
     named = right.alias("right").withColumn(_VALUE, where_present(right, compared.right.column))
     at = sf.lit(0) if order is None else sf.col(quoted(order))
@@ -181,4 +189,5 @@ def _right_records(right: DataFrame, compared: ComparedSides, order: str | None)
         kind = sf.when(kind_of(right).isin(0, 2), _RIGHT_IN).otherwise(_RIGHT_OUT)
     else:
         kind = sf.lit(_RIGHT_LATEST)
-    return named.select(right_record(named, kind, sf.col(_VALUE), at).alias("packed"))
+    records = named.select(right_record(named, kind, sf.col(_VALUE), at).alias("packed"))
+    return records if is_changelog(right) else latest_records(records, ordered=order is not None)

@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
+from headgate.catalyst.changes import quoted
 from headgate.catalyst.files import Folder
 from headgate.errors import BadInput
 from headgate.stream.changelog import check_changelog, columns_of, key_columns, kind_of, schema_of
@@ -51,12 +52,15 @@ def materialize(
     _check_options(changes, keys, buckets, keep, every, available_now)
     spark = changes.sparkSession
     folder = Folder(spark, path)
+    if globbed := set("*?[]{}\\") & set(folder.path):
+        told = " ".join(sorted(globbed))
+        raise BadInput(f"the path {path} has {told} in it, by which Spark would look for several paths: choose another")
     saved = checkpoint or folder.at(_CHECKPOINT)
     check_free(folder, {_CHECKPOINT})
     table = _Table(folder.path, saved, keys, schema_of(changes), buckets, keep)
     table.current(spark, folder)
     weighed = changes.select(
-        *(sf.col(_quoted(column)) for column in columns_of(changes)),
+        *(sf.col(quoted(column)) for column in columns_of(changes)),
         sf.when(kind_of(changes).isin(0, 2), 1).otherwise(-1).alias(WEIGHT),
     )
     writer = weighed.writeStream.foreachBatch(table.take).option("checkpointLocation", saved)
@@ -80,7 +84,7 @@ def _rows(spark: SparkSession, folder: Folder, files: list[str], schema: StructT
         return spark.createDataFrame([], schema)
     strict = {"ignoreMissingFiles": False, "ignoreCorruptFiles": False}  # whatever the session says: no row may be lost
     read = spark.read.schema(schema).options(**strict).parquet(*(folder.at(file) for file in files))
-    return read.select(*(sf.col(_quoted(name)) for name in schema.names))
+    return read.select(*(sf.col(quoted(name)) for name in schema.names))
 
 
 @dataclass(frozen=True)
@@ -133,12 +137,12 @@ class _Table:
             net.unpersist()
 
     def _with_bucket(self, rows: DataFrame) -> DataFrame:
-        return rows.select(sf.pmod(sf.hash(*map(_quoted, self.key)), sf.lit(self.buckets)).alias(BUCKET), "*")
+        return rows.select(sf.pmod(sf.hash(*map(quoted, self.key)), sf.lit(self.buckets)).alias(BUCKET), "*")
 
     def _added_up(self, rows: DataFrame) -> DataFrame:
         """Return each row once, with its weight; all rows of a bucket are in one task, for what follows too."""
         placed = rows.repartition(self.buckets, BUCKET)
-        grouped = placed.groupBy(BUCKET, *map(_quoted, self.schema.names)).agg(sf.sum(WEIGHT).alias(WEIGHT))
+        grouped = placed.groupBy(BUCKET, *map(quoted, self.schema.names)).agg(sf.sum(WEIGHT).alias(WEIGHT))
         return grouped.where(sf.col(WEIGHT) != 0)
 
     def _written(
@@ -162,8 +166,8 @@ class _Table:
 
     def _checked(self, rows: DataFrame) -> DataFrame:
         """Return the rows that are there; one that is there less than once, or a key more than once, fails the job."""
-        row = sf.struct(*map(_quoted, self.schema.names)).alias("row")
-        named = [_quoted(name) for name in self.key]
+        row = sf.struct(*map(quoted, self.schema.names)).alias("row")
+        named = [quoted(name) for name in self.key]
         keyed = rows.groupBy(BUCKET, *named).agg(
             sf.min(WEIGHT).alias("least"), sf.sum(WEIGHT).alias("all"), sf.max_by(row, WEIGHT).alias("row")
         )
@@ -206,12 +210,8 @@ def _check_options(
     if taken:
         raise BadInput(f"changes has a column {taken[0]!r}, a name that the table's files need: rename it")
     try:
-        placed = changes.select(sf.hash(*map(_quoted, keys)).alias(BUCKET), "*")
-        placed.groupBy(BUCKET, *map(_quoted, columns_of(changes))).count().schema  # noqa: B018
+        placed = changes.select(sf.hash(*map(quoted, keys)).alias(BUCKET), "*")
+        placed.groupBy(BUCKET, *map(quoted, columns_of(changes))).count().schema  # noqa: B018
     except AnalysisException as error:
         told = str(error).strip().splitlines()[0]
         raise BadInput(f"rows of {changes.schema.simpleString()} cannot be told apart: {told}") from None
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
