@@ -275,6 +275,7 @@ def main() -> int:
     parser.add_argument("--edges", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=("three_hops", "triangles", "path", "forms"), help="ask one question")
     chosen = parser.parse_args()
     random.seed(chosen.seed)
     console, spark = Console(width=140), session()
@@ -282,8 +283,8 @@ def main() -> int:
     console.print(f"{chosen.edges:,} edges; {graph.advise() or 'clustered both ways'}")
     bench = Bench(spark, graph, home, chosen.rounds)
     missed = 0
-    for ask in (bench.three_hops, bench.triangles, bench.path, bench.forms):
-        timing = ask()
+    questions = {ask.__name__: ask for ask in (bench.three_hops, bench.triangles, bench.path, bench.forms)}
+    for timing in (ask() for name, ask in questions.items() if chosen.only in (None, name)):
         table = Table("variant", "median s", "times Headgate", title=timing.question, title_justify="left")
         for name in timing.seconds:
             table.add_row(name, f"{timing.median(name):.2f}", f"{timing.median(name) / timing.median('headgate'):.1f}")
@@ -294,7 +295,7 @@ def main() -> int:
             missed += not met
             told = f"{timing.ratio:.1f} times as fast as {timing.against}; the bar is {timing.bar}"
             console.print(f"{told}: {'met' if met else 'MISSED'}\n")
-    for line in small_costs(spark):
+    for line in small_costs(spark) if chosen.only is None else ():
         console.print(line)
     spark.stop()
     return 1 if missed else 0

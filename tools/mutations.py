@@ -307,7 +307,7 @@ GRAPHS = (
         "graph/walk.py",
         "        publishers = _publishers(side, within)\n        self._kept",
         "        publishers = self._served(0, side, Reach((side,), frontier, within))\n        self._kept",
-        (f"{OPERATIONS}::test_rings_too_many_for_the_driver_are_joined_by_spark",),
+        (f"{OPERATIONS}::test_each_join_of_a_ring_reads_its_own_row_groups",),
         needs_spark=True,
     ),
     Mutation(

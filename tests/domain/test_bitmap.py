@@ -45,6 +45,18 @@ def test_members_between_two_ends_are_counted(listed: list[int], low: int, high:
     assert max(0, int(bitmap_of(listed).count_between(*ends)[0])) == sum(low <= i <= high for i in set(listed))
 
 
+@pytest.mark.parametrize("last", [999, 2**32 - 1, 2**32, INT64_MAX])
+def test_both_ends_of_an_interval_count(last: int) -> None:
+    """A few intervals are asked of the bitmap one by one, many of the list of its ids: the answers are the same."""
+    listed = [*range(last - 99, last + 1)]
+    bitmap = bitmap_of(listed)
+    lows = np.array([last - 5, last, last - 99, last - 200, INT64_MIN, last], dtype=np.int64)
+    highs = np.array([last - 1, last, last, last - 100, INT64_MAX, last - 1], dtype=np.int64)
+    few = bitmap.count_between(lows, highs).tolist()
+    assert few == [5, 1, 100, 0, 100, 0]
+    assert np.maximum(bitmap.count_between(np.tile(lows, 9), np.tile(highs, 9)), 0).tolist() == few * 9
+
+
 def test_large_bitmaps_are_asked_id_by_id() -> None:
     """A few questions to a large bitmap give the same answers as many, in both widths."""
     for start in (0, -500_000):

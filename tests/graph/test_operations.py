@@ -225,6 +225,16 @@ def test_rings_too_many_for_the_driver_are_joined_by_spark(blocks: Sample, monke
     assert [sorted(blocks.graph.rings(at, *how).collect()) for how in asked] == expected
 
 
+def test_each_join_of_a_ring_reads_its_own_row_groups(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vertices of the ring lie in four files: a frame that is narrowed for another place of it would be empty."""
+    ring = [(0, 1000, 1), (1000, 2000, 1), (2000, 3000, 1), (3000, 0, 1)]
+    far = sample(spark, tmp_path, [*ring, *((i, 10**6 + i, 1) for i in range(0, 4000, 10))])
+    monkeypatch.setattr("headgate.graph.rings._LOCAL", 0)
+    assert [tuple(row) for row in far.graph.rings(0, 4).collect()] == [(0, 1000, 2000, 3000)]
+
+
 def test_answers_are_the_same_without_headgate(spark: SparkSession, blocks: Sample) -> None:
     """Publications only spare reading: where nothing is pruned, the row test alone gives the answer."""
     rows = sorted(blocks.graph.expand([-20, 3], 2, "both").collect())
