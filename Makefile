@@ -62,14 +62,14 @@ bench-domain: $(READY) ## measure domains, filters and pruning against their bar
 	@$(BIN)/python -m bench.domain
 
 .PHONY: bench-batch
-bench-batch: $(READY) ## time selective star queries: Spark alone, with Headgate, the limit (bench-graph: graphs)
+bench-batch: $(READY) ## time selective star queries: Spark alone, with Headgate, and the limit
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	@$(WITH_JAVA) $(BIN)/python -m bench.batch $(ARGS)
 
-# Any other module of bench/ that takes its figures by itself: `make bench-graph`.
-bench-%: $(READY)
+.PHONY: bench-graph
+bench-graph: $(READY) ## time steps of a graph against Spark's joins and DuckDB, and forms of filters
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
-	@$(WITH_JAVA) $(BIN)/python -m bench.$* $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m bench.graph $(ARGS)
 
 .PHONY: bench-watermark
 bench-watermark: $(READY) ## time streams with late rows, with Headgate and without; kill one 20 times
