@@ -178,6 +178,8 @@ REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
     "mixed": ({"condition": "v + m > m"}, "mixes columns of both sides"),
     "no order": ({"condition": "m_map = r_map"}, "m_map"),
     "another each time": ({"condition": "v > m + rand()"}, "gives another answer each time"),
+    "the clock": ({"condition": "v > m and id > unix_seconds(now())"}, "looks at the clock"),
+    "the clock on the right": ({"condition": "v > m + unix_date(current_date())"}, "looks at the clock"),
     "moves": ({"moves": "sideways"}, 'it has to be "both", "up" or "down"'),
     "vnodes": ({"vnodes": 3}, "it has to be a power of two"),
     "pieces": ({"piece_rows": -1}, "it has to be 0, for no limit, or more"),

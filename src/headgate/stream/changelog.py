@@ -25,6 +25,11 @@ def schema_of(frame: DataFrame) -> StructType:
     return StructType([field for field in frame.schema.fields if field.name != OP])
 
 
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL has it, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def is_changelog(frame: DataFrame) -> bool:
     """Whether the rows of a DataFrame say how they change."""
     return OP in frame.columns

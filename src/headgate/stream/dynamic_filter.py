@@ -30,6 +30,7 @@ from headgate.stream.changelog import (
     key_columns,
     kind_of,
     op_of,
+    quoted,
     schema_of,
     use_rocksdb,
 )
@@ -83,7 +84,7 @@ def dynamic_filter(
 
 def columns_of_all(frame: DataFrame) -> list[str]:
     """Return all columns of a DataFrame, quoted."""
-    return [f"`{name}`" for name in frame.columns]
+    return [quoted(name) for name in frame.columns]
 
 
 def _parts(left: DataFrame, right: DataFrame, condition: str) -> ConditionParts:
@@ -139,7 +140,7 @@ def compared_rows(
     shown = sf.coalesce(sf.expr(compared.unless), sf.lit(False)) if compared.unless else sf.lit(False)
     named = left.alias("left").withColumns({_VALUE: sf.expr(compared.left), _PASSES: shown})
     named = named.where(f"{_VALUE} is not null or {_PASSES}")
-    place = sf.pmod(sf.hash(*(f"`{name}`" for name in keys)), sf.lit(vnodes)) + 1
+    place = sf.pmod(sf.hash(*map(quoted, keys)), sf.lit(vnodes)) + 1
     # where late rows can be left unread: the time again, for Headgate to find in the plan
     rises = moves in ("up", "held") and not compared.unless
     timed = rises and isinstance(compared.type, TimestampType | TimestampNTZType)
@@ -175,7 +176,7 @@ def compared_rows(
 
 def _right_records(right: DataFrame, compared: ComparedSides, order: str | None) -> DataFrame:
     named = right.alias("right").withColumn(_VALUE, where_present(right, sf.expr(compared.right)))
-    at = sf.lit(0) if order is None else sf.col(f"`{order}`")
+    at = sf.lit(0) if order is None else sf.col(quoted(order))
     if is_changelog(right):
         kind = sf.when(kind_of(right).isin(0, 2), _RIGHT_IN).otherwise(_RIGHT_OUT)
     else:

@@ -20,6 +20,7 @@ from headgate.stream.manifest import DATA, VERSION, BucketFile, Manifest, newest
 
 BUCKET, WEIGHT = "_bucket", "_weight"
 _CHECKPOINT = "_checkpoint"
+_LEAST, _ALL, _ROW = "_headgate_least", "_headgate_all", "_headgate_row"  # beside the columns of a key
 
 
 def materialize(
@@ -119,6 +120,11 @@ class _Table:
         spark = batch.sparkSession
         folder = Folder(spark, self.path)
         current = self.current(spark, folder)
+        if current is None and number > 0:  # the first batch writes a manifest, whatever it brings
+            raise BadInput(
+                f"no table at {self.path}, and the checkpoint {self.checkpoint} is at batch {number}: its rows were "
+                "written elsewhere, or deleted; give the path they are at, or a new checkpoint"
+            )
         if current is not None and number <= current.batch:
             batch.write.format("noop").mode("overwrite").save()  # operators below have state to commit in each batch
             return
@@ -162,10 +168,10 @@ class _Table:
 
     def _checked(self, rows: DataFrame) -> DataFrame:
         """Return the rows that are there; one that is there less than once, or a key more than once, fails the job."""
-        row = sf.struct(*map(_quoted, self.schema.names)).alias("row")
+        row = sf.struct(*map(_quoted, self.schema.names))
         named = [_quoted(name) for name in self.key]
         keyed = rows.groupBy(BUCKET, *named).agg(
-            sf.min(WEIGHT).alias("least"), sf.sum(WEIGHT).alias("all"), sf.max_by(row, WEIGHT).alias("row")
+            sf.min(WEIGHT).alias(_LEAST), sf.sum(WEIGHT).alias(_ALL), sf.max_by(row, WEIGHT).alias(_ROW)
         )
         told = sf.to_json(sf.struct(*named), {"ignoreNullFields": "false"})
         missing = sf.concat(sf.lit("The changelog took away a row that is not there, of key "), told, sf.lit("."))
@@ -174,10 +180,8 @@ class _Table:
             told,
             sf.lit(": the key has to tell all rows apart."),
         )
-        verdict = (
-            sf.when(sf.col("least") < 0, _failure(missing)).when(sf.col("all") > 1, _failure(twice)).otherwise(True)
-        )
-        return keyed.where(verdict).select("row.*", BUCKET)
+        verdict = sf.when(sf.col(_LEAST) < 0, _failure(missing)).when(sf.col(_ALL) > 1, _failure(twice)).otherwise(True)
+        return keyed.where(verdict).select(f"{_ROW}.*", BUCKET)
 
     def _manifest(self, spark: SparkSession, number: int, files: list[BucketFile]) -> Manifest:
         query = self._query(spark) or ""

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 
 /** Takes a condition over two sides apart: what compares them, and what looks at the left side alone. */
 public class Conditions {
@@ -30,6 +31,7 @@ public class Conditions {
     }
     boolean right = looksAt(condition, "right");
     if (!condition.deterministic()) throw refused(condition, "gives another answer each time");
+    if (condition.containsPattern(TreePattern$.MODULE$.CURRENT_LIKE())) throw refused(condition, "looks at the clock, so a row could not be taken back as it came; temporal_filter compares with now()");
     if (!right) {
       parts.add(listed(new String[] {"left", condition.sql()}));
       return;
