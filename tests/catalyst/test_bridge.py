@@ -157,4 +157,4 @@ def test_the_sources_come_with_the_package() -> None:
 
     assert {"plan/GateRule", "plan/PlanReader", "build/BuildTask", "interop/Json"} <= set(sources)
     for path, text in sources.items():
-        assert re.search(rf"^public (abstract )?(class|interface) {path.split('/')[1]}\b", text, re.MULTILINE)
+        assert re.search(rf"^(public )?(abstract )?(class|interface) {path.split('/')[1]}\b", text, re.MULTILINE)

@@ -131,6 +131,9 @@ def _replayed(deltas: list[Path]) -> dict[bytes, bytes]:
 
 
 SETTINGS = {
+    "spark.sql.streaming.stateStore.providerClass": (  # whose files `_replayed` can read
+        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    ),
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.streaming.stateStore.compression.codec": "zstd",  # which `_replayed` can read
     "spark.sql.streaming.minBatchesToRetain": "1000",

@@ -199,6 +199,24 @@ def test_a_table_belongs_to_one_query(stateful: SparkSession, tmp_path: Path, sm
             materialize(path=str(tmp_path / "table"), **asked)
 
 
+def test_keys_of_any_name(stateful: SparkSession, tmp_path: Path, small: Changes) -> None:
+    small.write([("+I", (1, "a"))])
+    small.write([("-U", (1, "a")), ("+U", (1, "b"))])
+    run(small.stream(stateful).selectExpr("_op", "id row", "1 all", "2 least", "v"), tmp_path, ["row", "all", "least"])
+    assert table(stateful, tmp_path) == Counter([(1, 1, 2, "b")])
+
+
+def test_a_table_that_is_gone_is_not_begun_anew(stateful: SparkSession, tmp_path: Path, small: Changes) -> None:
+    checkpoint = str(tmp_path / "checkpoint")
+    small.write([("+I", (1, "a"))])
+    run(small.stream(stateful), tmp_path / "one", "id", checkpoint=checkpoint)
+    small.write([("+I", (2, "a"))])
+    with pytest.raises(StreamingQueryException, match=r"no table at .*two/table, and the checkpoint .* is at batch 1"):
+        run(small.stream(stateful), tmp_path / "two", "id", checkpoint=checkpoint)
+    run(small.stream(stateful), tmp_path / "one", "id", checkpoint=checkpoint)
+    assert table(stateful, tmp_path / "one") == Counter([(1, "a"), (2, "a")])
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

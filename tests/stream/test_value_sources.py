@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,20 @@ def test_a_batch_frame_is_read_in_each_trigger(spark: SparkSession, tmp_path: Pa
         replaced(folder, [{"m": 1}, {"m": 1}])
         with pytest.raises(StreamingQueryException, match="more than one row; it may have one or none"):
             query.processAllAvailable()
+
+
+def test_a_right_side_that_is_gone_is_not_an_empty_one(spark: SparkSession, tmp_path: Path) -> None:
+    """A folder that is missing would be read as no row, which takes everything back; the query fails instead."""
+    source, told, folder = Input(spark, tmp_path / "in", "v int"), Told(tmp_path), tmp_path / "limit"
+    replaced(folder, [{"m": 2}])
+    frame = dynamic_filter(source.read(), spark.read.schema("m int").json(str(folder)), "v > m", "v")
+    source.write(numbers(1, 3))
+    with told.run(frame.select("_op", "v")) as query:
+        query.processAllAvailable()
+        shutil.rmtree(folder)
+        with pytest.raises(StreamingQueryException, match=r"limit, which is not there\. Nothing is lost"):
+            query.processAllAvailable()
+    assert told.rows() == {(3,): 1}
 
 
 def test_a_batch_run_again_sees_the_same_row(spark: SparkSession, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 from pyspark.sql.types import DataType, StructType, _parse_datatype_json_string
 
 from headgate.catalyst.compiler import JavaClasses, compiled
+from headgate.catalyst.names import quoted
 from headgate.catalyst.values import ticks_while_moving
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -201,11 +202,6 @@ def _java(column: Column) -> Any:
 def _java_type(type: DataType, frame: DataFrame) -> Any:
     jvm: Any = frame.sparkSession._jvm
     return getattr(jvm, "org.apache.spark.sql.types.DataType").fromJson(type.json())
-
-
-def quoted(name: str) -> str:
-    """Return a column's name as SQL."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _cause(error: Py4JJavaError) -> str:

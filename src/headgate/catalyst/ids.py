@@ -13,6 +13,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
 from headgate.catalyst.compiler import JavaClasses, compiled
+from headgate.catalyst.names import quoted
 from headgate.catalyst.packed import Form
 from headgate.catalyst.query import handed_over
 from headgate.domain.bitmap import IdBitmap
@@ -61,11 +62,6 @@ def in_ids(frame: DataFrame, name: str, ids: IdBitmap) -> Column:
     """Return the test whether a column of whole numbers is in a bitmap; NULL for NULL, as `IN` has it."""
     column: Any = frame[quoted(name)]
     return ClassicColumn(_classes(frame).call("scan.BitTest", "ofColumn", column._jc, ids.to_bytes(), ids.width))
-
-
-def quoted(name: str) -> str:
-    """Return a column's name as SQL takes it, dots and all."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _sets(packed: bytes, at: int) -> dict[int, IdBitmap]:

@@ -9,7 +9,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from headgate.catalyst.ids import frame_of_ids, in_ids, quoted
+from headgate.catalyst.ids import frame_of_ids, in_ids
+from headgate.catalyst.names import quoted
 from headgate.errors import BadInput
 from headgate.graph.frontier import Frontier
 from headgate.graph.local import TooMany, lengthened, pairs_of

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from headgate.catalyst.ids import quoted
+from headgate.catalyst.names import quoted
 from headgate.errors import BadInput
 from headgate.graph.graph import Graph
 

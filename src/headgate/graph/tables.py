@@ -9,7 +9,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from headgate.api import clustering
-from headgate.catalyst.ids import collect_ids, quoted
+from headgate.catalyst.ids import collect_ids
+from headgate.catalyst.names import quoted
 from headgate.errors import BadInput
 from headgate.graph.frontier import Frontier
 from headgate.graph.meet import Ways

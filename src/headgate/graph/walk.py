@@ -11,7 +11,8 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 
 from headgate.api import publish
-from headgate.catalyst.ids import CollectedIds, collect_ids, in_ids, quoted
+from headgate.catalyst.ids import CollectedIds, collect_ids, in_ids
+from headgate.catalyst.names import quoted
 from headgate.errors import BadInput
 from headgate.graph.frontier import Frontier
 from headgate.graph.trace import Publication, Step, Trace

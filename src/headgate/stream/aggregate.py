@@ -10,6 +10,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, AtomicType, DataType, StringType, StructType
 
 from headgate.catalyst.changes import unpacked
+from headgate.catalyst.names import quoted
 from headgate.catalyst.totals import TotalsOperator, packed_row, totalled, totals_of
 from headgate.errors import BadInput
 from headgate.stream.changelog import OP, check_changelog, columns_of, kind_of, op_of, schema_of, use_rocksdb
@@ -84,8 +85,8 @@ def _has_one_form(type: DataType) -> bool:
 def _operator(changes: DataFrame, groups: list[str], totals: dict[str, str]) -> TotalsOperator:
     said = ", ".join(f"{name}={total!r}" for name, total in totals.items())
     try:
-        quoted = [sf.col(f"`{name.replace('`', '``')}`") for name in groups]
-        made = changes.drop(OP).groupBy(*quoted).agg(*(sf.expr(total).alias(name) for name, total in totals.items()))
+        keys = [sf.col(quoted(name)) for name in groups]
+        made = changes.drop(OP).groupBy(*keys).agg(*(sf.expr(total).alias(name) for name, total in totals.items()))
         return totals_of(made, len(totals))
     except (AnalysisException, ParseException) as error:
         told = str(error).strip().splitlines()[0]

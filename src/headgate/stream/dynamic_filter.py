@@ -19,10 +19,10 @@ from headgate.catalyst.changes import (
     has_order,
     latest_records,
     left_record,
-    quoted,
     right_record,
     unpacked,
 )
+from headgate.catalyst.names import quoted
 from headgate.errors import BadInput
 from headgate.stream.changelog import (
     OP,
@@ -160,7 +160,8 @@ def compared_rows(
     operator = FilterOperator(
         name=f"{compared.left.text} {compared.operator} {compared.right.text}{unless}",
         operator=compared.operator,
-        kept=f"{row.simpleString()} by {compared.left.text}{unless} in {vnodes} vnodes{_zone(left, compared)}",
+        kept=f"{row.simpleString()} by {compared.left.text}{unless} in {vnodes} vnodes{_zone(left, compared)}, "
+        f"compared with {'the changelog' if is_changelog(right) else 'the latest'} {compared.right.text}",
         ordered=order is not None,
         moves=moves,
         piece_rows=-(-piece_rows // vnodes),

@@ -12,14 +12,17 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from headgate.catalyst.changes import quoted
+from headgate.catalyst.changes import packed_row
 from headgate.catalyst.files import Folder
+from headgate.catalyst.names import quoted
 from headgate.errors import BadInput
 from headgate.stream.changelog import check_changelog, columns_of, key_columns, kind_of, schema_of
 from headgate.stream.manifest import VERSION, BucketFile, Manifest, check_free, new_home, newest, publish, sweep
 
 BUCKET, WEIGHT = "_bucket", "_weight"
 _CHECKPOINT = "_checkpoint"
+# beside the columns of a row
+_LEAST, _ALL, _ROW, _PACKED = "_headgate_least", "_headgate_all", "_headgate_row", "_headgate_packed"
 
 
 def materialize(
@@ -123,6 +126,11 @@ class _Table:
         spark = batch.sparkSession
         folder = Folder(spark, self.path)
         current = self.current(spark, folder)
+        if current is None and number > 0:  # the first batch writes a manifest, whatever it brings
+            raise BadInput(
+                f"no table at {self.path}, and the checkpoint {self.checkpoint} is at batch {number}: its rows were "
+                "written elsewhere, or deleted; give the path they are at, or a new checkpoint"
+            )
         if current is not None and number <= current.batch:
             batch.write.format("noop").mode("overwrite").save()  # operators below have state to commit in each batch
             return
@@ -142,8 +150,12 @@ class _Table:
     def _added_up(self, rows: DataFrame) -> DataFrame:
         """Return each row once, with its weight; all rows of a bucket are in one task, for what follows too."""
         placed = rows.repartition(self.buckets, BUCKET)
-        grouped = placed.groupBy(BUCKET, *map(quoted, self.schema.names)).agg(sf.sum(WEIGHT).alias(WEIGHT))
-        return grouped.where(sf.col(WEIGHT) != 0)
+        # by their bytes: values that compare as equal, such as 0.0 and -0.0, are different rows all the same
+        rows_only = placed.select(*map(quoted, self.schema.names))
+        grouped = placed.groupBy(BUCKET, packed_row(rows_only).alias(_PACKED)).agg(
+            sf.first(sf.struct(*map(quoted, self.schema.names))).alias(_ROW), sf.sum(WEIGHT).alias(WEIGHT)
+        )
+        return grouped.where(sf.col(WEIGHT) != 0).select(BUCKET, f"{_ROW}.*", WEIGHT)
 
     def _written(
         self,
@@ -166,10 +178,10 @@ class _Table:
 
     def _checked(self, rows: DataFrame) -> DataFrame:
         """Return the rows that are there; one that is there less than once, or a key more than once, fails the job."""
-        row = sf.struct(*map(quoted, self.schema.names)).alias("row")
+        row = sf.struct(*map(quoted, self.schema.names))
         named = [quoted(name) for name in self.key]
         keyed = rows.groupBy(BUCKET, *named).agg(
-            sf.min(WEIGHT).alias("least"), sf.sum(WEIGHT).alias("all"), sf.max_by(row, WEIGHT).alias("row")
+            sf.min(WEIGHT).alias(_LEAST), sf.sum(WEIGHT).alias(_ALL), sf.max_by(row, WEIGHT).alias(_ROW)
         )
         told = sf.to_json(sf.struct(*named), {"ignoreNullFields": "false"})
         missing = sf.concat(sf.lit("The changelog took away a row that is not there, of key "), told, sf.lit("."))
@@ -178,10 +190,8 @@ class _Table:
             told,
             sf.lit(": the key has to tell all rows apart."),
         )
-        verdict = (
-            sf.when(sf.col("least") < 0, _failure(missing)).when(sf.col("all") > 1, _failure(twice)).otherwise(True)
-        )
-        return keyed.where(verdict).select("row.*", BUCKET)
+        verdict = sf.when(sf.col(_LEAST) < 0, _failure(missing)).when(sf.col(_ALL) > 1, _failure(twice)).otherwise(True)
+        return keyed.where(verdict).select(f"{_ROW}.*", BUCKET)
 
     def _manifest(self, spark: SparkSession, number: int, files: list[BucketFile]) -> Manifest:
         query = self._query(spark) or ""

@@ -7,8 +7,8 @@ import java.util.Map;
 class EpochRecord implements java.io.Serializable {
   private static final long serialVersionUID = 1L;
   final String query;
-  final String run;  // of the query: a batch that is run again after a failure counts once
   final long batch;
+  final int vnode;  // whose tasks may run more than once in a batch
   String before = "none";
   String after = "none";
   byte[] afterCode;
@@ -20,10 +20,10 @@ class EpochRecord implements java.io.Serializable {
   long scanNanos;
   long vnodesPending;
 
-  EpochRecord(String query, String run, long batch) {
+  EpochRecord(String query, long batch, int vnode) {
     this.query = query;
-    this.run = run;
     this.batch = batch;
+    this.vnode = vnode;
   }
 
   void add(EpochRecord other) {
@@ -56,7 +56,7 @@ class EpochRecord implements java.io.Serializable {
   }
 
   EpochRecord copied() {
-    EpochRecord twin = new EpochRecord(query, run, batch);
+    EpochRecord twin = new EpochRecord(query, batch, vnode);
     twin.add(this);
     return twin;
   }

@@ -7,12 +7,13 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.util.AccumulatorV2;
 
 /** What one operator did in its last epochs, added up over its vnodes; tasks report through Spark's accumulators. */
 public class EpochRecords extends AccumulatorV2 {
   private static final int REMEMBERED = 100;
-  private final LinkedHashMap records = new LinkedHashMap();  // query and batch -> EpochRecord, oldest first
+  private final LinkedHashMap records = new LinkedHashMap();  // query and batch -> vnode -> EpochRecord, oldest first
 
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final List ALL = new ArrayList();  // those that were registered in this driver
@@ -46,19 +47,21 @@ public class EpochRecords extends AccumulatorV2 {
 
   private synchronized List of(String query) {
     List found = new ArrayList();
-    for (Iterator all = records.values().iterator(); all.hasNext();) {
-      EpochRecord each = (EpochRecord) all.next();
-      if (each.query.equals(query)) found.add(each.toMap(operator));
-    }
+    List epochs = epochs(query);
+    for (int i = 0; i < epochs.size(); i++) found.add(((EpochRecord) epochs.get(i)).toMap(operator));
     return found;
   }
 
+  /** The last record of a vnode counts: a batch may be run again, and a sink may ask for its rows twice. */
   public synchronized void add(Object record) {
     EpochRecord one = (EpochRecord) record;
     String key = one.query + " " + one.batch;
-    EpochRecord known = (EpochRecord) records.get(key);
-    if (known == null || !known.run.equals(one.run)) records.put(key, one.copied());
-    else known.add(one);
+    Map vnodes = (Map) records.get(key);
+    if (vnodes == null) {
+      vnodes = new LinkedHashMap();
+      records.put(key, vnodes);
+    }
+    vnodes.put(Integer.valueOf(one.vnode), one);
     if (records.size() > REMEMBERED) records.remove(records.keySet().iterator().next());
   }
 
@@ -67,7 +70,7 @@ public class EpochRecords extends AccumulatorV2 {
 
   public synchronized AccumulatorV2 copy() {
     EpochRecords twin = new EpochRecords(operator);
-    for (Iterator all = records.values().iterator(); all.hasNext();) twin.add(all.next());
+    twin.merge(this);
     return twin;
   }
 
@@ -76,7 +79,26 @@ public class EpochRecords extends AccumulatorV2 {
     for (int i = 0; i < theirs.size(); i++) add(theirs.get(i));
   }
 
-  synchronized List taken() { return new ArrayList(records.values()); }
+  synchronized List taken() {
+    List all = new ArrayList();
+    for (Iterator batches = records.values().iterator(); batches.hasNext();) all.addAll(((Map) batches.next()).values());
+    return all;
+  }
+
+  /** The epochs of a query, each added up over its vnodes, oldest first. */
+  private List epochs(String query) {
+    List found = new ArrayList();
+    for (Iterator batches = records.values().iterator(); batches.hasNext();) {
+      EpochRecord sum = null;
+      for (Iterator vnodes = ((Map) batches.next()).values().iterator(); vnodes.hasNext();) {
+        EpochRecord each = (EpochRecord) vnodes.next();
+        if (sum == null) sum = each.copied();
+        else sum.add(each);
+      }
+      if (sum.query.equals(query)) found.add(sum);
+    }
+    return found;
+  }
 
   /** How many vnodes had more to tell at the end of a query's last epoch. */
   public synchronized long pending(String query) {
@@ -93,9 +115,10 @@ public class EpochRecords extends AccumulatorV2 {
   /** The last epoch of a query, or null. */
   synchronized EpochRecord lastOf(String query) {
     EpochRecord last = null;
-    for (Iterator all = records.values().iterator(); all.hasNext();) {
-      EpochRecord each = (EpochRecord) all.next();
-      if (each.query.equals(query) && (last == null || each.batch > last.batch)) last = each;
+    List epochs = epochs(query);
+    for (int i = 0; i < epochs.size(); i++) {
+      EpochRecord each = (EpochRecord) epochs.get(i);
+      if (last == null || each.batch > last.batch) last = each;
     }
     return last;
   }

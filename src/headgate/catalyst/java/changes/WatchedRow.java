@@ -1,15 +1,18 @@
 package headgate.changes;
 
+import headgate.interop.Rethrow;
 import headgate.interop.Subqueries;
 import java.util.Base64;
 import java.util.Iterator;
 import java.util.List;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
@@ -50,13 +53,29 @@ public class WatchedRow implements MovingValue {
   public String toString() { return "a batch DataFrame read in each trigger"; }
 
   /** Spark lists the files of a table when the DataFrame is made, and never again. */
-  private static void refresh(LogicalPlan plan) {
+  private void refresh(LogicalPlan plan) {
     if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation)
-      ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location().refresh();
+      refresh(((HadoopFsRelation) ((LogicalRelation) plan).relation()).location());
     if (plan instanceof DataSourceV2Relation && ((DataSourceV2Relation) plan).table() instanceof FileTable)
-      ((FileTable) ((DataSourceV2Relation) plan).table()).fileIndex().refresh();
+      refresh(((FileTable) ((DataSourceV2Relation) plan).table()).fileIndex());
     for (Iterator inside = Subqueries.of(plan).iterator(); inside.hasNext();) refresh((LogicalPlan) inside.next());
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) refresh((LogicalPlan) children.next());
+  }
+
+  /** What is gone would be read as empty, and a value that is absent takes all rows back. */
+  private void refresh(FileIndex files) {
+    files.refresh();
+    scala.collection.Iterator roots = files.rootPaths().iterator();
+    while (roots.hasNext()) {
+      Path root = (Path) roots.next();
+      boolean there = false;
+      try {
+        there = root.getFileSystem(session.sessionState().newHadoopConf()).exists(root);
+      } catch (java.io.IOException failure) {
+        Rethrow.raise(failure);
+      }
+      if (!there) throw new IllegalStateException("The right side reads " + root + ", which is not there. Nothing is lost: start the query again when it is back. A table whose files are replaced has to be read through a catalog or a folder that stays; a materialised table is read by the query that `read_materialized` makes now, and not by one made before.");
+    }
   }
 }
