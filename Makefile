@@ -15,8 +15,8 @@ ARGS ?=
 # The PySpark of `make test-spark`, and what is installed for it.
 SPARK ?= 4.3
 PYSPARK ?= pyspark
-# Three processes, each with a Spark session of its own: streams wait more than they work, so two cores have time for it.
-PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
+# Two processes, each with a Spark session of its own.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 # What needs no Spark must not find one either: there is no Java in this place.
 FAST := JAVA_HOME=/nonexistent HYPOTHESIS_PROFILE=fast $(PYTEST) -m "not spark"
 THOROUGH := HEADGATE_QUERIES=5000 HEADGATE_STREAMS=500 HEADGATE_SUITES=all HYPOTHESIS_PROFILE=thorough

@@ -25,6 +25,7 @@ def operators(spark: SparkSession) -> Iterator[None]:
     """One task for each operator, which decides how long a micro-batch takes; operators choose where state is kept."""
     with as_before(spark):
         spark.conf.set("spark.sql.shuffle.partitions", "1")
+        spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
         yield
 
 

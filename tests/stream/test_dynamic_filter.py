@@ -78,7 +78,7 @@ def test_the_tables_of_the_seed(spark: SparkSession, tmp_path: Path, symbol: str
 
 # --- each move from one place to another ------------------------------------------------------------------------------
 
-PLACES = [None, 0, 3, 5, 9]  # below all, between rows, on several rows, above all
+PLACES = [None, 0, 2, 3, 5, 9]  # below all, on a row, between rows, on several rows, above all
 ROWS = [(1, 1), (2, 2), (3, 4), (4, 5), (5, 5), (6, 7)]  # k, v
 
 
