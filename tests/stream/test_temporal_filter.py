@@ -10,7 +10,6 @@ import datetime as dt
 import logging
 import os
 import random
-from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -19,19 +18,16 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+import headgate
 from headgate.catalyst.changes import now_condition_parts
 from headgate.errors import BadInput
 from headgate.stream import Clock, ManualClock, temporal_filter
-from tests.stream.ticking import Input, Told, kept_rows, one_partition
+from tests.stream.ticking import Input, Told
+
+pytestmark = pytest.mark.usefixtures("operators")
 
 START = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
 SCHEMA = "_op string, id int, ts timestamp, till timestamp, ttl int, kind string"
-
-
-@pytest.fixture(autouse=True)
-def _small(spark: SparkSession) -> Iterator[None]:
-    with one_partition(spark):
-        yield
 
 
 def at(minutes: float) -> dt.datetime:
@@ -163,24 +159,24 @@ def test_each_condition_equals_the_batch_answer_after_each_tick(spark: SparkSess
     seed = int(os.environ.get("HEADGATE_CLOCK_SEED", random.randrange(1_000_000)))
     logging.getLogger(__name__).warning("HEADGATE_CLOCK_SEED=%d", seed)  # shown where the test fails
     rows, made, written = list[tuple](), Changes(seed), list[dict[str, Any]]()
-    with told.run(tagged(source.read(), clock)) as query:
-        for number, (minutes, _) in enumerate(STEPS):
-            changes = made.at_step(number) if number != 1 else []
-            clock.set(at(minutes))
-            if changes:
-                source.write(changes)
-            query.processAllAvailable()
-            written += changes
-            for each in changes:
-                moments = [value and dt.datetime.fromisoformat(value) for value in (each["ts"], each["till"])]
-                row = (each["id"], *moments, each["ttl"], each["kind"])
-                if each["_op"].startswith("+"):
-                    rows.append(row)
-                else:
-                    rows.remove(row)
-            shown = told.rows()
-            assert max(shown.values(), default=1) == 1
-            assert {row[:2] for row in shown} == batch_answer(spark, rows, at(minutes)), minutes
+    frame = tagged(source.read(), clock)
+    for number, (minutes, _) in enumerate(STEPS):
+        changes = made.at_step(number) if number != 1 else []
+        clock.set(at(minutes))
+        if changes:
+            source.write(changes)
+        query = told.finish(frame, availableNow=True)  # one that runs meanwhile could see the time before the rows
+        written += changes
+        for each in changes:
+            moments = [value and dt.datetime.fromisoformat(value) for value in (each["ts"], each["till"])]
+            row = (each["id"], *moments, each["ttl"], each["kind"])
+            if each["_op"].startswith("+"):
+                rows.append(row)
+            else:
+                rows.remove(row)
+        shown = told.rows()
+        assert max(shown.values(), default=1) == 1
+        assert {row[:2] for row in shown} == batch_answer(spark, rows, at(minutes)), minutes
         assert len(query.recentProgress[-1]["sources"]) == 2  # the files, and one clock for all
     # from a row that the time shows to one that it does not matter for, or back
     assert [row[0] for row in told.batches[3] if row[1:3] == ("or", 6)] == ["+U", "-U"]
@@ -257,11 +253,10 @@ def test_a_bound_does_not_go_back(spark: SparkSession, tmp_path: Path) -> None:
     clock, source, told = ManualClock(START), Input(spark, tmp_path / "in", "id int, ts timestamp"), Told(tmp_path)
     frame = temporal_filter(source.read(), "ts > now() - interval 1 month", "id", clock=clock).select("_op", "id")
     moments = [dt.datetime(2024, 3, day, hour, tzinfo=dt.UTC) for day, hour in ((30, 23), (31, 1), (31, 2))]
-    with told.run(frame) as query:
-        for i, moment in enumerate(moments):
-            clock.set(moment)
-            source.write([{"id": i, "ts": "2024-02-29T12:00:00Z"}, {"id": 10 + i, "ts": "2024-02-29T23:00:01Z"}])
-            query.processAllAvailable()
+    for i, moment in enumerate(moments):  # a query that runs meanwhile could see the time before the rows
+        clock.set(moment)
+        source.write([{"id": i, "ts": "2024-02-29T12:00:00Z"}, {"id": 10 + i, "ts": "2024-02-29T23:00:01Z"}])
+        told.finish(frame, availableNow=True)
     assert [told.batches[number] for number in range(3)] == [[("+I", 10 + i)] for i in range(3)]
 
 
@@ -274,9 +269,8 @@ def test_the_machines_clock(spark: SparkSession, tmp_path: Path) -> None:
     assert told.rows() == {(0,): 1, (20,): 1}
 
 
-def test_state_is_bounded_by_the_window(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_state_is_bounded_by_the_window(spark: SparkSession, tmp_path: Path) -> None:
     """19, 47, 48: rows that have left are forgotten, and those that come too late are not kept at all."""
-    made = kept_rows(monkeypatch)
     clock, source, told = ManualClock(START), Input(spark, tmp_path / "in", "id int, ts timestamp"), Told(tmp_path)
     windows = (10, 20, 30)
     frames = [
@@ -296,7 +290,8 @@ def test_state_is_bounded_by_the_window(spark: SparkSession, tmp_path: Path, mon
             )
             clock.set(at((number + 1) * step / 60))
             query.processAllAvailable()
-        kept = [records.kept(str(query.id)) for records in made]
+        # the last of each operator, in the order in which they were made
+        kept = list({move.operator: move.rows_kept for move in headgate.streaming_report(query).moves}.values())
     assert [rate * window * 0.9 <= rows <= rate * window * 1.5 for rows, window in zip(kept, windows, strict=True)] == [
         True
     ] * 3, kept

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+import headgate
 from headgate.errors import BadInput
 from headgate.stream.dynamic_filter import dynamic_filter
-from tests.stream.ticking import Input, Told, kept_rows, one_partition, replaced
+from tests.stream.ticking import Input, Told, replaced
 
-
-@pytest.fixture(autouse=True)
-def _small(spark: SparkSession) -> Iterator[None]:
-    with one_partition(spark):
-        yield
+pytestmark = pytest.mark.usefixtures("operators")
 
 
 def numbers(*values: int) -> list[dict[str, int]]:
@@ -95,11 +91,8 @@ def test_a_batch_run_again_sees_the_same_row(spark: SparkSession, tmp_path: Path
         spark.sql("drop table limits")
 
 
-def test_a_move_in_pieces_goes_on_without_input(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_move_in_pieces_goes_on_without_input(spark: SparkSession, tmp_path: Path) -> None:
     """All is told when `processAllAvailable` returns, also by a query that was stopped in the middle of a move."""
-    made = kept_rows(monkeypatch)
     source, told, folder = Input(spark, tmp_path / "in", "v int"), Told(tmp_path), tmp_path / "limit"
     replaced(folder, [{"m": 100}])
 
@@ -126,7 +119,7 @@ def test_a_move_in_pieces_goes_on_without_input(
         assert batches - before >= 3
         query.processAllAvailable()
         assert max(told.batches) == batches  # no ticks without a move
-        assert made[-1].pending(str(query.id)) == 0
+        assert headgate.streaming_report(query).moves[-1].vnodes_pending == 0
     replaced(folder, [{"m": 30}])
     told.finish(stream(4), availableNow=True)  # ends when all is told, and not before
     assert sorted(row[0] for row in told.rows()) == list(range(31, 40))

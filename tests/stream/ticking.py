@@ -10,11 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-
-from headgate.catalyst.compiler import JavaClasses
 
 Row = Mapping[str, Any]
 
@@ -63,10 +60,11 @@ class Told:
         finally:
             query.stop()
 
-    def finish(self, frame: DataFrame, **trigger: Any) -> None:
-        """Run a query that ends by itself."""
+    def finish(self, frame: DataFrame, **trigger: Any) -> StreamingQuery:
+        """Run a query that ends by itself; return it."""
         with self.run(frame, **trigger) as query:
             query.awaitTermination()
+        return query
 
     def _keep(self, frame: DataFrame, number: int) -> None:
         changes = sorted((tuple(row) for row in frame.collect()), key=repr)
@@ -99,34 +97,6 @@ class Told:
         last.unlink()
         (last.parent / f".{last.name}.crc").unlink(missing_ok=True)
         return int(last.name)
-
-
-@contextmanager
-def one_partition(spark: SparkSession) -> Iterator[None]:
-    """State of a few rows needs one store for each operator."""
-    before = dict(spark.conf.getAll)
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
-    yield
-    for key, value in dict(spark.conf.getAll).items():
-        if key not in before:
-            spark.conf.unset(key)
-        elif value != before[key]:
-            spark.conf.set(key, before[key])
-
-
-def kept_rows(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return a list that gets the records of each operator made from now on."""
-    made: list[Any] = []
-    new = JavaClasses.new
-
-    def watched(self: JavaClasses, name: str, *arguments: Any) -> Any:
-        found = new(self, name, *arguments)
-        if name == "changes.EpochRecords":
-            made.append(found)
-        return found
-
-    monkeypatch.setattr(JavaClasses, "new", watched)
-    return made
 
 
 def replaced(folder: Path, rows: Iterable[Row]) -> None:
