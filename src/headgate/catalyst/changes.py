@@ -13,7 +13,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 from pyspark.sql.types import DataType, StructType, _parse_datatype_json_string
 
-from headgate.catalyst.compiler import JavaClasses, compiled
+from headgate.catalyst.compiler import classes_of
 from headgate.catalyst.names import quoted
 from headgate.catalyst.values import ticks_while_moving
 
@@ -82,9 +82,9 @@ def _parts(by: str, left: StructType, right: StructType, condition: str, frame: 
     sides = [spark.createDataFrame([], side).alias(name) for side, name in ((left, "left"), (right, "right"))]
     analyzed = sides[0].crossJoin(sides[1]).where(condition)._jdf.queryExecution().analyzed()
     try:
-        parts = [list(part) for part in _classes(frame).call(by, "parts", analyzed)]
+        parts = [list(part) for part in classes_of(frame).call(by, "parts", analyzed)]
     except Py4JJavaError as error:
-        raise ValueError(_cause(error)) from None
+        raise ValueError(cause_of(error)) from None
     compared = [
         ComparedSides(part[1], _parse_datatype_json_string(part[2]), *_written(part[3:]))
         for part in parts
@@ -99,7 +99,7 @@ def _written(items: Sequence[Any]) -> list[Written]:
 
 def has_order(type: DataType, frame: DataFrame) -> bool:
     """Whether values of this type can be kept in order."""
-    return bool(_classes(frame).call("changes.Packing", "width", _java_type(type, frame)) >= 0)
+    return bool(classes_of(frame).call("changes.Packing", "width", _java_type(type, frame)) >= 0)
 
 
 def left_record(frame: DataFrame, kind: Column, value: Column, key: Sequence[str], columns: Sequence[str]) -> Column:
@@ -110,7 +110,7 @@ def left_record(frame: DataFrame, kind: Column, value: Column, key: Sequence[str
         sf.struct(*(sf.col(quoted(name)) for name in key)).alias("key"),
         sf.struct(*(sf.col(quoted(name)) for name in columns)).alias("row"),
     )
-    return _packed("left", frame, fields)
+    return packed("left", frame, fields)
 
 
 def right_record(frame: DataFrame, kind: Column, value: Column, order: Column) -> Column:
@@ -121,27 +121,27 @@ def right_record(frame: DataFrame, kind: Column, value: Column, order: Column) -
         value.cast("string").alias("text"),
         order.alias("order"),
     )
-    return _packed("right", frame, fields)
+    return packed("right", frame, fields)
 
 
 def latest_records(records: DataFrame, *, ordered: bool) -> DataFrame:
     """Return the right records (packed) that may count, at most two of each task: the rest would go to every vnode."""
     jvm: Any = records.sparkSession._jvm
     binary = getattr(jvm, "org.apache.spark.sql.Encoders").BINARY()
-    latest = _classes(records).new("changes.LatestRecords", ordered)
+    latest = classes_of(records).new("changes.LatestRecords", ordered)
     found = getattr(records._jdf, "as")(binary).mapPartitions(latest, binary)
     return ClassicFrame(found.toDF(), records.sparkSession).toDF("packed")
 
 
 def packed_row(frame: DataFrame) -> Column:
     """Return each row of a DataFrame as bytes."""
-    return _packed("row", frame, sf.struct(*(sf.col(quoted(name)) for name in frame.columns)))
+    return packed("row", frame, sf.struct(*(sf.col(quoted(name)) for name in frame.columns)))
 
 
 def unpacked(frame: DataFrame, bytes: Column, row: StructType, behind: DataType | None = None) -> Column:
     """Return the rows again that were packed, or that stand behind the code of a value of some type."""
     value = None if behind is None else _java_type(behind, frame)
-    made = _classes(frame).call("changes.Packing", "unpacked", _java(bytes), value, _java_type(row, frame))
+    made = classes_of(frame).call("changes.Packing", "unpacked", _java(bytes), value, _java_type(row, frame))
     return ClassicColumn(made)
 
 
@@ -150,7 +150,7 @@ def filtered_changes(records: DataFrame, operator: FilterOperator, ticked: Seque
 
     As long as a move is under way, the vnodes ``ticked`` get a tick in each trigger.
     """
-    classes, context = _classes(records), records.sparkSession.sparkContext
+    classes, context = classes_of(records), records.sparkSession.sparkContext
     counted = classes.new("changes.EpochRecords", operator.name).listed()
     context._jsc.sc().register(counted, operator.name)
     if ticked:
@@ -169,10 +169,10 @@ def filtered_changes(records: DataFrame, operator: FilterOperator, ticked: Seque
         FRESH_BYTES,
         counted,
     )
-    return _transformed(records, "vnode", "INT", made, "op int, item binary")
+    return transformed(records, "vnode", "INT", made, "op int, item binary")
 
 
-def _transformed(records: DataFrame, by: str, key: str, processor: Any, output: str) -> DataFrame:
+def transformed(records: DataFrame, by: str, key: str, processor: Any, output: str) -> DataFrame:
     """Attach a stateful processor to groups of records."""
     jvm: Any = records.sparkSession._jvm
     encoders, streaming = (
@@ -186,13 +186,10 @@ def _transformed(records: DataFrame, by: str, key: str, processor: Any, output: 
     return ClassicFrame(grouped.transformWithState(processor, none, append, made), records.sparkSession)
 
 
-def _packed(side: str, frame: DataFrame, fields: Column) -> Column:
+def packed(side: str, frame: DataFrame, fields: Column) -> Column:
+    """Return a struct as bytes: a record of a side, or a row."""
     struct = frame.select(fields.alias("fields")).schema["fields"].dataType
-    return ClassicColumn(_classes(frame).call("changes.Packing", side, _java(fields), _java_type(struct, frame)))
-
-
-def _classes(frame: DataFrame) -> JavaClasses:
-    return compiled(frame.sparkSession.sparkContext)
+    return ClassicColumn(classes_of(frame).call("changes.Packing", side, _java(fields), _java_type(struct, frame)))
 
 
 def _java(column: Column) -> Any:
@@ -204,7 +201,7 @@ def _java_type(type: DataType, frame: DataFrame) -> Any:
     return getattr(jvm, "org.apache.spark.sql.types.DataType").fromJson(type.json())
 
 
-def _cause(error: Py4JJavaError) -> str:
+def cause_of(error: Py4JJavaError) -> str:
     """Return the message of the first cause: reflection wraps what Java threw."""
     failure = error.java_exception
     while failure.getCause() is not None:

@@ -70,6 +70,11 @@ def compiled(context: Any) -> JavaClasses:
         return _loaded[key]
 
 
+def classes_of(frame: Any) -> JavaClasses:
+    """Return the compiled classes of the session that a DataFrame belongs to."""
+    return compiled(frame.sparkSession.sparkContext)
+
+
 def java_sources() -> dict[str, str]:
     """Return the sources of the classes by room and name: ``plan/GateRule``."""
     folder = resources.files("headgate.catalyst") / "java"

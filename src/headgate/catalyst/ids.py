@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
-from headgate.catalyst.compiler import JavaClasses, compiled
+from headgate.catalyst.compiler import classes_of, compiled
 from headgate.catalyst.names import quoted
 from headgate.catalyst.packed import Form
 from headgate.catalyst.query import handed_over
@@ -43,7 +43,7 @@ def collect_ids(
     allowed.
     """
     java: Any = frame
-    told = _classes(frame).call("build.IdCollection", "collect", java._jdf, tagged, max_ids, max_bytes, description)
+    told = classes_of(frame).call("build.IdCollection", "collect", java._jdf, tagged, max_ids, max_bytes, description)
     packed = handed_over(told)
     passed, done, tasks, found = _TOLD.unpack_from(packed, 0)
     sets = {} if passed else _sets(packed, _TOLD.size)
@@ -61,7 +61,7 @@ def frame_of_ids(spark: SparkSession, sets: Sequence[IdBitmap], id: str, number:
 def in_ids(frame: DataFrame, name: str, ids: IdBitmap) -> Column:
     """Return the test whether a column of whole numbers is in a bitmap; NULL for NULL, as `IN` has it."""
     column: Any = frame[quoted(name)]
-    return ClassicColumn(_classes(frame).call("scan.BitTest", "ofColumn", column._jc, ids.to_bytes(), ids.width))
+    return ClassicColumn(classes_of(frame).call("scan.BitTest", "ofColumn", column._jc, ids.to_bytes(), ids.width))
 
 
 def _sets(packed: bytes, at: int) -> dict[int, IdBitmap]:
@@ -80,7 +80,3 @@ def _read(form: int, body: bytes) -> IdBitmap:
     if form == Form.NUMBERS:
         return IdBitmap.of(np.frombuffer(body, dtype=">i8").astype(np.int64))
     return IdBitmap.from_bytes(body, 64 if form == Form.WIDE_BITMAP else 32)
-
-
-def _classes(frame: DataFrame) -> JavaClasses:
-    return compiled(frame.sparkSession.sparkContext)

@@ -11,7 +11,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import StructType, _parse_datatype_json_string
 
-from headgate.catalyst.changes import _cause, _classes, _packed, _transformed
+from headgate.catalyst.changes import cause_of, packed, transformed
+from headgate.catalyst.compiler import classes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,11 @@ def totals_of(aggregate: DataFrame, count: int) -> TotalsOperator:
     """Read an aggregate whose last columns, so many, are totals; raise ValueError where they cannot be kept."""
     ansi = str(aggregate.sparkSession.conf.get("spark.sql.ansi.enabled")).lower() == "true"
     analyzed = aggregate._jdf.queryExecution().analyzed()
-    classes = _classes(aggregate)
+    classes = classes_of(aggregate)
     try:
         read = classes.new("changes.TotalsReader", analyzed, count, ansi)
     except Py4JJavaError as error:
-        raise ValueError(_cause(error)) from None
+        raise ValueError(cause_of(error)) from None
     row = _parse_datatype_json_string(read.row().json())
     assert isinstance(row, StructType)
     return TotalsOperator(
@@ -48,9 +49,9 @@ def packed_row(frame: DataFrame, columns: list[Column]) -> Column:
     if not columns:
         return sf.lit(bytearray())
     fields = sf.struct(*(column.alias(f"_{i}") for i, column in enumerate(columns)))
-    return _packed("row", frame, fields)
+    return packed("row", frame, fields)
 
 
 def totalled(records: DataFrame, operator: TotalsOperator) -> DataFrame:
     """Run the operator over records (key, packed); return its changes (op, key, item)."""
-    return _transformed(records, "key", "BINARY", operator.processor, "op int, key binary, item binary")
+    return transformed(records, "key", "BINARY", operator.processor, "op int, key binary, item binary")

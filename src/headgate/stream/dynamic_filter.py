@@ -14,6 +14,7 @@ from headgate.catalyst.changes import (
     ComparedSides,
     ConditionParts,
     FilterOperator,
+    Written,
     condition_parts,
     filtered_changes,
     has_order,
@@ -74,8 +75,7 @@ def dynamic_filter(
     use_rocksdb(left)
     if not right.isStreaming:
         right = watched(right, "the right side")
-    for part in parts.left_only:
-        left = left.alias("left").where(part.column).select(*columns_of_all(left))
+    left = rows_that_meet(left, parts.left_only)
     for compared in parts.comparisons:
         left = compared_rows(
             left, right, compared, keys, order=order, moves=moves, piece_rows=piece_rows, vnodes=vnodes
@@ -83,9 +83,11 @@ def dynamic_filter(
     return left
 
 
-def columns_of_all(frame: DataFrame) -> list[str]:
-    """Return all columns of a DataFrame, quoted."""
-    return [quoted(name) for name in frame.columns]
+def rows_that_meet(left: DataFrame, conditions: Sequence[Written]) -> DataFrame:
+    """Return the rows of the left side that meet conditions which look at nothing else."""
+    for condition in conditions:
+        left = left.alias("left").where(condition.column).select(*map(quoted, left.columns))
+    return left
 
 
 def _parts(left: DataFrame, right: DataFrame, condition: str) -> ConditionParts:

@@ -8,6 +8,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from headgate.catalyst.names import quoted
 from headgate.errors import BadInput
 from headgate.stream.changelog import OP, check_changelog, columns_of, is_changelog
 
@@ -87,4 +88,4 @@ def _columns(left: DataFrame, table: DataFrame) -> str:
 
 
 def _in_order(joined: DataFrame) -> DataFrame:
-    return joined.select(OP, *(f"`{name.replace('`', '``')}`" for name in columns_of(joined)))
+    return joined.select(OP, *map(quoted, columns_of(joined)))

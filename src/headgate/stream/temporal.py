@@ -11,7 +11,7 @@ from headgate.catalyst.changes import ConditionParts, now_condition_parts
 from headgate.errors import BadInput
 from headgate.stream.changelog import check_changelog, columns_of, key_columns, schema_of, use_rocksdb
 from headgate.stream.clock import Clock, Duration, micros_of
-from headgate.stream.dynamic_filter import columns_of_all, compared_rows
+from headgate.stream.dynamic_filter import compared_rows, rows_that_meet
 
 
 def temporal_filter(
@@ -46,8 +46,7 @@ def temporal_filter(
     parts = _parts(df, now, condition)
     use_rocksdb(df)
     try:
-        for part in parts.left_only:
-            df = df.alias("left").where(part.column).select(*columns_of_all(df))
+        df = rows_that_meet(df, parts.left_only)
         for compared in parts.comparisons:
             df = compared_rows(df, now, compared, keys, moves="held")
     except AnalysisException as error:  # not all that Spark makes of a condition can be written as SQL again

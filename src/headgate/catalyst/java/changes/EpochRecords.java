@@ -106,12 +106,6 @@ public class EpochRecords extends AccumulatorV2 {
     return last == null ? 0L : last.vnodesPending;
   }
 
-  /** How many rows were kept at the end of a query's last epoch. */
-  public synchronized long kept(String query) {
-    EpochRecord last = lastOf(query);
-    return last == null ? 0L : last.rowsKept;
-  }
-
   /** The last epoch of a query, or null. */
   synchronized EpochRecord lastOf(String query) {
     EpochRecord last = null;
