@@ -14,6 +14,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
+
+from bench.spark_home import spark_home
 
 FILES = 24
 ROWS = 200
@@ -113,9 +116,17 @@ def run(
 def _attempt(home: Path, source: Path, steps: int | None, how: list[str]) -> tuple[bool, int]:
     """Start the query; kill it after some lines of its output, or wait for its end."""
     command = [sys.executable, "-m", "bench.restarts", "child", str(home), str(source), *how]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
-    ) as child:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+            env=os.environ | {"SPARK_HOME": str(spark_home(Path(folder, "spark")))},
+        ) as child,
+    ):
         late = 0
         for line in _told(child):
             if line.startswith("late"):

@@ -25,7 +25,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pyspark
 from pyspark.sql import SparkSession
 
 import headgate
@@ -33,22 +32,13 @@ from bench.soak_load import QueryThread, Steps
 from bench.soak_meters import Meters, Tally, markdown
 from bench.soak_streams import StreamThread
 from bench.soak_tables import StillTables
+from bench.spark_home import spark_home
 
 EXECUTORS = 2
 QUERY_THREADS = 2
 KILL, CLOSE, DISABLE = 120.0, 40.0, 60.0  # seconds between two disturbances of a kind, or a third of a short run
 COME_BACK = 60.0  # seconds for an executor
 WIND_DOWN = 300.0  # seconds for all threads to end what they are about
-
-
-def spark_home(folder: Path) -> Path:
-    """Make a folder of links to PySpark's own: the executors of a local cluster work in the folder that Spark is in."""
-    folder.mkdir()
-    for found in Path(pyspark.__file__).parent.iterdir():
-        if found.name != "work":
-            (folder / found.name).symlink_to(found)
-    (folder / "work").mkdir()
-    return folder
 
 
 def session(home: Path) -> SparkSession:

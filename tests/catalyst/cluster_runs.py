@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyspark
+from bench.spark_home import spark_home
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,11 +19,10 @@ def run_script(module: str, home: Path, *arguments: str, timeout: float = 270) -
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
-        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_HOME": str(spark_home(home / "spark")),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "SPARK_WORKER_DIR": str(home / "work"),
     }
     with (home / "log").open("w") as log:
         ran = subprocess.run(
