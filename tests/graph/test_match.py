@@ -122,7 +122,7 @@ def test_patterns_are_read() -> None:
         PatternEdge("a", "b", "paid"),
         PatternEdge("c", "b"),
         PatternEdge("c", "a", "x", directed=False),
-        PatternEdge("c", "_0"),
+        PatternEdge("c", " 0"),
     )
     assert [str(edge) for edge in found.edges] == ["(a)-[:paid]->(b)", "(c)-->(b)", "(c)-[:x]-(a)", "(c)-->(_0)"]
     with pytest.raises(BadInput, match="where an edge should be"):

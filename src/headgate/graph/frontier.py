@@ -42,9 +42,13 @@ class Frontier:
         return len(self.ids)
 
     def __contains__(self, vertex: object) -> bool:
-        if not isinstance(vertex, int) or not _LOW <= vertex <= _HIGH:
+        try:
+            whole = operator.index(vertex)  # type: ignore[arg-type]
+        except TypeError:
             return False
-        return bool(self.ids.contains(np.array([vertex], dtype=np.int64))[0])
+        if isinstance(vertex, bool) or not _LOW <= whole <= _HIGH:
+            return False
+        return bool(self.ids.contains(np.array([whole], dtype=np.int64))[0])
 
     def __iter__(self) -> Iterator[int]:
         """Yield the ids in order."""
@@ -93,6 +97,10 @@ class Frontier:
 
 def _checked(ids: Iterable[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return ids as an array; None is no id, as NULL matches nothing."""
+    if isinstance(ids, np.ndarray) and ids.ndim != 1:
+        if ids.ndim > 1:
+            raise BadInput(f"an array of shape {ids.shape} is no list of vertex ids; give one with a single dimension")
+        ids = ids.reshape(1)
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.dtype != np.uint64:
         return ids.astype(np.int64)
     listed = []

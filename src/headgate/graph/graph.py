@@ -71,7 +71,7 @@ class Graph:
             return vertices_frame(self.edges.sparkSession, levels(walk, sides, begin, hops, where))
         if result not in ("edges", "paths"):
             raise BadInput(f"result={result!r} is not known; ask for vertices, edges or paths")
-        if result == "edges" and "hop" in self.edges.columns:
+        if result == "edges" and self._tables.has("hop"):
             raise BadInput("the edges have a column 'hop' already; rename it, since the result adds one of that name")
         if hops is None and result == "paths":
             raise BadInput("there is no end to paths without a number of hops; give one")

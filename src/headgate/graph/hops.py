@@ -60,10 +60,12 @@ def edges_frame(walk: Walk, sides: Sequence[Side], found: Sequence[Frontier], wh
 
 def _hop_of(frame: DataFrame, column: str, found: Sequence[Frontier]) -> Column:
     """Return the hop at which edges at this end are walked; NULL where that end was not reached."""
-    hop: Column = sf.lit(None).cast("int")
-    for number, level in reversed(list(enumerate(found, start=1))):
-        hop = sf.when(in_ids(frame, column, level.ids), sf.lit(number)).otherwise(hop)
-    return hop
+    hop: Column | None = None
+    for number, level in enumerate(found, start=1):
+        here = in_ids(frame, column, level.ids)
+        # one flat list of cases: a thousand nested ones overflow the stack
+        hop = sf.when(here, number) if hop is None else hop.when(here, number)
+    return sf.lit(None).cast("int") if hop is None else hop
 
 
 def paths_frame(

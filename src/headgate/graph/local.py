@@ -9,6 +9,7 @@ import numpy as np
 
 from headgate.graph.frontier import Frontier
 
+_PIECE = 1_000_000
 Matrix = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -27,9 +28,28 @@ def pairs_of(ends: Mapping[int, Frontier]) -> Matrix:
 
 def lengthened(paths: Matrix, pairs: Matrix, most: int) -> Matrix:
     """Return each path with each of its next vertices that it has not visited yet."""
-    longer = widened(paths, paths.shape[1] - 1, pairs, most)
-    fresh: Matrix = longer[~(longer[:, :-1] == longer[:, -1:]).any(axis=1)]
-    return fresh
+    ends = paths[:, -1]
+    counts = np.searchsorted(pairs[:, 0], ends, "right") - np.searchsorted(pairs[:, 0], ends, "left")
+    found, left = [np.empty((0, paths.shape[1] + 1), dtype=np.int64)], most
+    # a piece at a time: most of what could follow may have been visited
+    for piece in np.split(paths, _cuts(counts, _PIECE)):
+        longer = widened(piece, piece.shape[1] - 1, pairs, len(pairs) + _PIECE)
+        found.append(longer[~(longer[:, :-1] == longer[:, -1:]).any(axis=1)])
+        left -= len(found[-1])
+        if left < 0:
+            raise TooMany
+    return np.concatenate(found)
+
+
+def _cuts(counts: np.ndarray[Any, Any], most: int) -> list[int]:
+    """Return where to cut so that the counts of a piece add up to at most so much, or are a single one."""
+    cuts, total = [], 0
+    for at, count in enumerate(counts.tolist()):
+        if total and total + count > most:
+            cuts.append(at)
+            total = 0
+        total += count
+    return cuts
 
 
 def widened(rows: Matrix, column: int, pairs: Matrix, most: int) -> Matrix:

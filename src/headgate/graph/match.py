@@ -49,12 +49,16 @@ class Matching:
             if not near:
                 raise BadInput(
                     f"nothing is known of the vertices of {left[0]}, so all edges would be read; "
-                    f"say where to begin, such as start={{{left[0].start.lstrip('_') or 'a'!r}: [1, 2]}}"
+                    f"say where to begin, such as start={{{self._named(left[0])!r}: [1, 2]}}"
                 )
             edge = min(near, key=self._reach)
             left.remove(edge)
             self._order.append(edge)
             self._follow(edge)
+
+    def _named(self, edge: PatternEdge) -> str:
+        """Return a variable of an edge that a person can name."""
+        return next((end for end in (edge.start, edge.end) if end in self._pattern.variables), "a")
 
     def _reach(self, edge: PatternEdge) -> int:
         return min(len(self._known[end]) for end in (edge.start, edge.end) if end in self._known)
@@ -126,17 +130,19 @@ class Matching:
     def _joined(self) -> DataFrame:
         """Let Spark join the pairs of each edge."""
         found: DataFrame | None = None
-        for number, edge in enumerate(self._order):
+        # names of our own: to Spark, two variables may be one that differ in case only
+        columns = {name: f"v{number}" for number, name in enumerate(self._known)}
+        for edge in self._order:
             ways, ends = self._ways(edge), (self._known[edge.start], self._known[edge.end])
-            loop = f"_loop_{number}"
-            names = (edge.start, loop if edge.start == edge.end else edge.end)
-            pairs = self._walk.pairs(ways.on, ends, names, ways.where)
+            start, end = columns[edge.start], "loop" if edge.start == edge.end else columns[edge.end]
+            pairs = self._walk.pairs(ways.on, ends, (start, end), ways.where)
             if edge.start == edge.end:
-                pairs = pairs.where(sf.col(edge.start) == sf.col(loop)).drop(loop)
+                pairs = pairs.where(sf.col(start) == sf.col(end)).drop(end)
             if found is None:
                 found = pairs
             else:
                 shared = [name for name in pairs.columns if name in found.columns]
                 found = found.join(pairs, shared) if shared else found.crossJoin(pairs)
         assert found is not None
-        return found.select(*self._pattern.variables).distinct()
+        named = self._pattern.variables
+        return found.select(*(columns[name] for name in named)).distinct().toDF(*named)

@@ -22,7 +22,8 @@ class PatternEdge:
     directed: bool = True
 
     def __str__(self) -> str:
-        return f"({self.start})-{f'[:{self.label}]' if self.label else ''}-{'>' if self.directed else ''}({self.end})"
+        label, arrow = f"[:{self.label}]" if self.label else "", ">" if self.directed else ""
+        return f"({_shown(self.start)})-{label}-{arrow}({_shown(self.end)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def read_pattern(text: str) -> Pattern:
             if not before or waiting is not None:
                 if (node := _NODE.match(part, at)) is None:
                     raise BadInput(_unread(text, part[at:], "a vertex"))
-                at, name = node.end(), node[1] or f"_{nameless}"
+                at, name = node.end(), node[1] or f" {nameless}"  # nobody can write a name with a space
                 nameless += not node[1]
                 variables.update({node[1]: None} if node[1] else {})
                 if waiting is not None:
@@ -59,7 +60,14 @@ def read_pattern(text: str) -> Pattern:
             raise BadInput(_unread(text, part[at:], "a vertex"))
     if not edges:
         raise BadInput(f"the pattern {text!r} has no edge; {_HOW}")
+    lonely = sorted(set(variables) - {end for edge in edges for end in (edge.start, edge.end)})
+    if lonely:
+        raise BadInput(f"no edge of the pattern {text!r} touches {', '.join(lonely)}; take it out, or add an edge")
     return Pattern(tuple(edges), tuple(variables))
+
+
+def _shown(name: str) -> str:
+    return "" if name.startswith(" ") else name
 
 
 def _edge(before: str, after: str, found: re.Match[str]) -> PatternEdge:

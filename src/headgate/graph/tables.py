@@ -41,6 +41,13 @@ class EdgeTables:
         self.label = label
         self.sides = {"out": Side("out", edges, src, dst), "in": Side("in", back, dst, src)}
 
+    def has(self, name: str) -> bool:
+        """Whether the edges have a column of this name, as the session compares names."""
+        frame = self.sides["out"].frame
+        if str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true":
+            return name in frame.columns
+        return name.lower() in {column.lower() for column in frame.columns}
+
     def toward(self, direction: str) -> list[Side]:
         """Return the sides that steps in a direction read."""
         if direction not in ("out", "in", "both"):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
 from headgate.api import publish
@@ -156,7 +157,7 @@ class Walk:
         ends = (frontier,) if within is None else (frontier, within)
         frame, publications = publishers[-1].frame, []
         if where is not None:
-            frame = frame.where(where)
+            frame = _where(frame, where, side)
         for publisher, ids in zip(publishers, ends, strict=True):
             domain = ids.domain(side.type_of(publisher.column))
             publisher.start_over()
@@ -177,6 +178,18 @@ class Walk:
         got = f"{found.found:,} were found when {found.tasks_done} of {found.tasks} tasks had ended"
         advice = f"start from fewer vertices, take fewer hops, or raise most={self._most:,}"
         return f"{what} of {self.trace.operation} reaches {limit}: {got}; {advice}"
+
+
+def _where(frame: DataFrame, where: str | Column, side: Side) -> DataFrame:
+    try:
+        return frame.where(where)
+    except AnalysisException as error:
+        if not str(error.getCondition()).startswith("MISSING_ATTRIBUTES"):
+            raise
+        raise BadInput(
+            f"the condition {where} names a column of another DataFrame, and {side.name} edges are read from a table "
+            "of their own; name the column alone, such as col('amount') > 3 or \"amount > 3\""
+        ) from error
 
 
 def _publishers(side: Side, within: Frontier | None) -> tuple[Publisher, ...]:

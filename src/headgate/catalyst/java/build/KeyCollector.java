@@ -146,7 +146,7 @@ public class KeyCollector {
     out.writeByte(kind);
     out.writeBoolean(seenNull);
     if (many != null) {
-      many.write(out);
+      many.write(out, kind);
     } else if (kind == 0) {
       long[] held = longs.values();
       for (int i = 0; i < held.length; i++) out.writeLong(written(held[i]));

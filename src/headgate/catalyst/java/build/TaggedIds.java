@@ -69,9 +69,10 @@ class TaggedIds {
       Map.Entry entry = (Map.Entry) each.next();
       IdSet ids = (IdSet) entry.getValue();
       ByteArrayOutputStream body = new ByteArrayOutputStream();
-      ids.write(new DataOutputStream(body));
+      int form = ids.form();
+      ids.write(new DataOutputStream(body), form);
       out.writeLong(((Long) entry.getKey()).longValue());
-      out.writeByte(ids.form());
+      out.writeByte(form);
       out.writeInt(body.size());
       body.writeTo(out);
     }

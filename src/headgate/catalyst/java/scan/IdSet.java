@@ -149,9 +149,12 @@ public class IdSet {
     return wide <= size() * 8L ? WIDE_BITMAP : NUMBERS;
   }
 
-  /** Writes the ids as their form says: big-endian numbers, or roaring's portable format, with the sign bit flipped if wide. */
-  public void write(DataOutputStream out) throws java.io.IOException {
-    int form = form();
+  /**
+   * Writes the ids in their form: big-endian numbers, or roaring's portable format, with the sign bit flipped if wide.
+   *
+   * The caller has asked for the form, and says it to the reader: writing makes bitmaps smaller, so a later answer may differ.
+   */
+  public void write(DataOutputStream out, int form) throws java.io.IOException {
     for (int i = 0; i < count; i++) bitmaps[i].runOptimize();
     if (form == BITMAP) bitmaps[0].serialize(out);
     else if (form == WIDE_BITMAP) WideBitmap.write(this, out);
@@ -186,8 +189,9 @@ public class IdSet {
   private byte[] packed() throws java.io.IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     DataOutputStream out = new DataOutputStream(bytes);
-    out.writeByte(form());
-    write(out);
+    int form = form();
+    out.writeByte(form);
+    write(out, form);
     return bytes.toByteArray();
   }
 

@@ -47,6 +47,7 @@ class WideBitmap {
     ByteBuffer from = packed.order(ByteOrder.LITTLE_ENDIAN);
     IdSet ids = new IdSet();
     long halves = from.getLong();
+    if (halves < 0L || halves > from.remaining()) throw new java.io.IOException("no bitmap of 64 bits: it would have " + halves + " parts");
     for (long i = 0L; i < halves; i++) {
       int high = from.getInt() ^ FLIP;
       RoaringBitmap lows = new RoaringBitmap();
@@ -54,6 +55,7 @@ class WideBitmap {
       from.position(from.position() + lows.serializedSizeInBytes());
       ids.addAll(high, lows);
     }
+    if (from.hasRemaining()) throw new java.io.IOException("no bitmap of 64 bits: " + from.remaining() + " bytes are left over");
     return ids;
   }
 }
