@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from headgate.errors import BadInput
-from headgate.graph import Frontier, Graph, match
+from headgate.graph import Frontier, Graph, cluster, match
 from headgate.graph.hops import _hop_of
 
 
@@ -90,3 +90,23 @@ def test_variables_that_differ_in_case(spark: SparkSession, monkeypatch: pytest.
     joined = graph.match(pattern, {"a": [1, 2]})
     assert joined.columns == ["a", "A", "b"]
     assert sorted(tuple(row) for row in joined.collect()) == expected == [(1, 2, 3), (2, 3, 3)]
+
+
+def test_both_tables_hold_the_same_edges(spark: SparkSession, tmp_path: Path) -> None:
+    """Edges that are computed anew each time are computed once."""
+    drawn = spark.range(50).selectExpr("id as src", "cast(rand() * 1000000 as bigint) as dst")
+    made = cluster(drawn, str(tmp_path / "edges"), files=2)
+    there, back = (spark.read.parquet(str(tmp_path / "edges" / name)) for name in ("by_src", "by_dst"))
+    assert made.edges.count() == 50
+    assert sorted(map(tuple, there.collect())) == sorted(map(tuple, back.select(*there.columns).collect()))
+
+
+def test_a_path_over_edges_that_are_gone(spark: SparkSession, tmp_path: Path) -> None:
+    """What was reached from both ends cannot be walked again: no path is made up."""
+    out = [(1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (4, 6), (5, 7), (6, 7)]
+    edges(spark, *out).write.parquet(str(tmp_path / "out"))
+    lacking = [(start, end) for start, end in out if end != 4]
+    edges(spark, *lacking).write.parquet(str(tmp_path / "back"))
+    there, back = (spark.read.parquet(str(tmp_path / name)) for name in ("out", "back"))
+    with pytest.raises(BadInput, match=r"the edges at vertex \d are no longer what they were a moment ago"):
+        Graph(there, reverse=back).shortest_path(1, 7)

@@ -41,7 +41,8 @@ def cluster(
         if progress is not None:
             progress(f"table {number} of 2: the edges sorted by {first}, to {target}")
         ends = [sf.col(quoted(first)), sf.col(quoted(second))]
-        laid_out = edges.repartitionByRange(count, *ends).sortWithinPartitions(*ends)
+        # the second from the first: edges that are computed may come out differently another time
+        laid_out = (tables[0] if tables else edges).repartitionByRange(count, *ends).sortWithinPartitions(*ends)
         laid_out.write.option("parquet.block.size", row_group_bytes).parquet(target)
         tables.append(spark.read.schema(edges.schema).parquet(target))
     return Graph(tables[0], src, dst, reverse=tables[1])

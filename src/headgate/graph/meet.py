@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headgate.errors import BadInput
 from headgate.graph.frontier import Frontier
 from headgate.graph.walk import Reach, Side, Walk, Where
 
@@ -90,7 +91,12 @@ def path_of(walk: Walk, ways: Ways, met: Meeting) -> list[int]:
                 path.append(level.ends()[0])
                 level = Frontier()
             asked.append(Reach(sides, Frontier([path[-1]]), level))
-        for (path, _, _), found in zip(halves, walk.step_together(asked, "path", ways.where), strict=True):
+        for (path, _, _), one, found in zip(halves, asked, walk.step_together(asked, "path", ways.where), strict=True):
             if len(found):
                 path.append(found.ends()[0])
+            elif not one.is_empty:
+                raise BadInput(
+                    f"the edges at vertex {path[-1]} are no longer what they were a moment ago: the table was written, "
+                    "its reverse table lacks edges, or the condition differs from one reading to the next; ask again"
+                )
     return [*reversed(halves[0][0]), *halves[1][0][1:]]
