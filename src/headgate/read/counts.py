@@ -27,7 +27,7 @@ class LanceCounts:
 class CountsParam(AccumulatorParam[LanceCounts]):
     """How Spark adds counts up."""
 
-    def zero(self, value: LanceCounts) -> LanceCounts:
+    def zero(self, value: LanceCounts) -> LanceCounts:  # noqa: ARG002 - Spark gives it
         """Return the counts of a task that has read nothing yet."""
         return LanceCounts()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 from pyspark import Accumulator
@@ -17,7 +16,7 @@ from headgate.graph.tables import Start, frontier_of
 from headgate.graph.walk import MOST, MOST_BYTES
 from headgate.read.counts import CountsParam, LanceCounts
 from headgate.read.predicate import id_limits
-from headgate.read.task import Fragment, Place, Wanted, fragments_of, lance_module, open_table, read_fragments
+from headgate.read.task import Fragment, Place, Wanted, fragments_of, open_table, read_fragments
 from headgate.read.types import readable_schema, spark_schema
 
 _TASKS_PER_CORE = 4  # a table of many small fragments is read by few tasks
@@ -62,14 +61,17 @@ class LanceTable:
         version: int | None = None,
         storage_options: Mapping[str, str] | None = None,
     ) -> None:
-        table = _open(path, version, storage_options)
+        options = tuple(sorted((storage_options or {}).items()))
+        table = open_table(str(path), version, options)
         self._spark = spark
-        self._place = Place(table.uri, table.version, tuple(sorted((storage_options or {}).items())))
+        self._place = Place(table.uri, table.version, options)
         self._fragments = fragments_of(table)
         self._stored: pa.Schema = table.schema
         self.has_stable_row_ids: bool = table.has_stable_row_ids
         self.row_count: int = table.count_rows()
-        self._indexed = {name: index.num_rows_indexed for index in table.describe_indices() for name in index.field_names}
+        self._indexed = {
+            name: index.num_rows_indexed for index in table.describe_indices() for name in index.field_names
+        }
         names = self._checked(self._stored.names if columns is None else columns, self._stored.names)
         self._schema = readable_schema(pa.schema([self._stored.field(name) for name in names]), str(self))
 
@@ -119,7 +121,7 @@ class LanceTable:
             kept.append(pa.field(row_id, pa.int64()))
         if not kept:
             raise BadInput(f"no column of {self} is asked for; name one of {', '.join(self.columns)}, or row_id=")
-        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        if limit is not None and limit < 0:
             raise BadInput(f"limit={limit!r} is no number of rows; give 0 or more, or None for all")
         sets = tuple((self._id_column(name), frontier_of(one, MOST).ids) for name, one in (ids or {}).items())
         wanted = Wanted(
@@ -215,18 +217,6 @@ def lance(
     needed = None if columns is None else [*columns]
     table = LanceTable(spark, path, columns=needed, version=version, storage_options=storage_options)
     return table.read(ids=ids, rows=rows, row_id=row_id, limit=limit).frame
-
-
-def _open(path: str, version: int | None, storage_options: Mapping[str, str] | None) -> Any:
-    dataset = lance_module().dataset
-    try:
-        return dataset(path, version=version, storage_options=dict(storage_options or {}) or None)
-    except (ValueError, OSError) as error:
-        which = "" if version is None else f" at version {version}"
-        raise BadInput(
-            f"there is no Lance table {path!r}{which} ({str(error).split(', /')[0]}); give the folder of one, such as "
-            "people.lance, and a version that lance.dataset(path).versions() lists"
-        ) from error
 
 
 def _task(

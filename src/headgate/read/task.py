@@ -55,9 +55,17 @@ class Wanted:
     limit: int | None = None
 
 
-def open_table(place: Place) -> Any:
-    """Open a table at its version."""
-    return lance_module().dataset(place.uri, version=place.version, storage_options=dict(place.options) or None)
+def open_table(uri: str, version: int | None, options: tuple[tuple[str, str], ...] = ()) -> Any:
+    """Open a table at a version, or at the newest one."""
+    dataset = lance_module().dataset
+    try:
+        return dataset(uri, version=version, storage_options=dict(options) or None)
+    except (OSError, ValueError) as error:
+        which = "" if version is None else f" at version {version}"
+        raise BadInput(
+            f"there is no Lance table {uri!r}{which} that can be opened ({plain(error)}); give the folder of one, such "
+            "as people.lance, and a version that lance.dataset(path).versions() lists"
+        ) from error
 
 
 def lance_module() -> Any:
@@ -107,7 +115,9 @@ def _located(scan: _Scan, wanted: Wanted) -> IdBitmap:
     kinds = scan.table.schema
     tests = [f"({predicate_of(name, kinds.field(name).type, ids)})" for name, ids in wanted.ids]
     # Rows that are known already are tested here: no use in asking Lance's indexes about all others.
-    pushed = {"row_addr_allowlist": mask_of(wanted.rows)} if wanted.rows is not None else {"filter": " AND ".join(tests)}
+    pushed = (
+        {"row_addr_allowlist": mask_of(wanted.rows)} if wanted.rows is not None else {"filter": " AND ".join(tests)}
+    )
     found: list[Array] = []
     for batch in scan.batches(columns=columns, with_row_id=True, **pushed):
         inside = np.ones(batch.num_rows, dtype=bool)
@@ -141,12 +151,22 @@ class _Scan:
     def batches(self, **options: Any) -> Iterator[pa.RecordBatch]:
         """Yield the batches of a scan."""
         told: list[Any] = []
-        yield from self.table.scanner(
-            fragments=self._fragments, scan_stats_callback=told.append, **options
-        ).to_batches()
+        scanner = self.table.scanner(fragments=self._fragments, scan_stats_callback=told.append, **options)
+        try:
+            yield from scanner.to_batches()
+        except (OSError, ValueError) as error:
+            raise BadInput(
+                f"Lance could not read version {self.table.version} of {self.table.uri} ({plain(error)}); if that "
+                "version was cleaned up or the table written anew, make the DataFrame again"
+            ) from error
         self.rows = sum(stats.all_counts.get("rows_scanned", 0) for stats in told)
         self.fragments_read = sum(stats.all_counts.get("fragments_scanned", 0) for stats in told)
         self.bytes = sum(stats.bytes_read for stats in told)
+
+
+def plain(error: Exception) -> str:
+    """Return what Lance says, without the places in its source."""
+    return str(error).split(", /", 1)[0]
 
 
 def _contains(ids: IdBitmap, column: pa.Array) -> Array:
@@ -160,7 +180,7 @@ def _contains(ids: IdBitmap, column: pa.Array) -> Array:
 def _opened(place: Place, fragments: tuple[Fragment, ...]) -> Any:
     """Open a table, and make sure that it is the one that was planned for, not another at the same path."""
     for look in (_kept_open, open_table):
-        table = look(place)
+        table = look(place.uri, place.version, place.options)
         found = [table.get_fragment(fragment.id) for fragment in fragments]
         if all(has is not None and _seen(has) == planned for has, planned in zip(found, fragments, strict=True)):
             return table
@@ -172,8 +192,8 @@ def _opened(place: Place, fragments: tuple[Fragment, ...]) -> Any:
 
 
 @lru_cache(maxsize=_OPEN)
-def _kept_open(place: Place) -> Any:
-    return open_table(place)
+def _kept_open(uri: str, version: int, options: tuple[tuple[str, str], ...]) -> Any:
+    return open_table(uri, version, options)
 
 
 def _seen(fragment: Any) -> Fragment:

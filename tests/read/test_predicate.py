@@ -1,0 +1,84 @@
+"""Sets of ids in the forms that Lance takes: a predicate never loses an id, a mask has exactly the row ids."""
+
+from __future__ import annotations
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lance.dataset import serialize_row_addrs
+
+from headgate.domain.bitmap import IdBitmap
+from headgate.graph import Frontier
+from headgate.read import predicate
+from headgate.read.predicate import id_limits, mask_of, predicate_of
+
+IDS = st.one_of(
+    st.integers(-3, 40), st.sampled_from([-(2**63), -(2**63) + 1, 2**63 - 1]), st.integers(-(2**63), 2**63 - 1)
+)
+
+
+@given(st.lists(st.one_of(st.integers(0, 90), st.integers(2**32 - 3, 2**32 + 3), st.integers(0, 2**62))))
+def test_a_mask_is_the_one_that_lance_makes_itself(rows: list[int]) -> None:
+    assert mask_of(Frontier(rows).ids) == serialize_row_addrs(rows)
+
+
+@given(st.lists(st.integers(-(2**63), -1)))
+def test_negative_numbers_are_no_row_ids(rows: list[int]) -> None:
+    assert mask_of(Frontier(rows).ids) == serialize_row_addrs([])
+    assert mask_of(Frontier([*rows, 7, 2**33]).ids) == serialize_row_addrs([7, 2**33])
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> lance.LanceDataset:
+    """A column with the ends of 64 bits, small numbers and NULL."""
+    values = [-(2**63), -(2**63) + 1, *range(-3, 41), None, 2**63 - 1]
+    return lance.write_dataset(pa.table({"Id": pa.array(values, pa.int64())}), str(tmp_path_factory.mktemp("ends")))
+
+
+@pytest.mark.parametrize("most_listed", [0, 10_000], ids=["ranges", "lists"])
+@given(ids=st.lists(IDS, max_size=30))
+def test_a_predicate_keeps_every_id_and_no_null(ends: lance.LanceDataset, most_listed: int, ids: list[int]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(predicate, "_LISTED", most_listed)
+        patch.setattr(predicate, "_RANGES", 4)
+        sql = predicate_of("Id", pa.int64(), Frontier(ids).ids)
+    kept = ends.to_table(filter=sql).column("Id").to_pylist()
+    assert set(ids) & set(ends.to_table().column("Id").to_pylist()) <= set(kept)
+    assert None not in kept
+
+
+def test_ranges_are_cut_at_the_widest_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predicate, "_LISTED", 0)
+    monkeypatch.setattr(predicate, "_RANGES", 3)
+    ids = Frontier([-(2**63), 1, 2, 4, 2**63 - 2, 2**63 - 1]).ids
+    assert predicate_of("a b", pa.int64(), ids) == (
+        "`a b` < -9223372036854775807 OR (`a b` >= 1 AND `a b` <= 4) OR "
+        "(`a b` >= 9223372036854775806 AND `a b` <= 9223372036854775807)"
+    )
+
+
+def test_many_ids_are_few_ranges() -> None:
+    sql = predicate_of("x", pa.int64(), IdBitmap.of(np.arange(0, 200_000, 2)))
+    assert sql.count(" OR ") < 64
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [
+        (pa.int8(), "-128,127"),
+        (pa.uint8(), "127,128,255"),
+        (pa.int16(), "-129,-128,127,128,255,256"),
+        (pa.uint64(), "127,128,255,256,9223372036854775807"),
+    ],
+)
+def test_numbers_that_a_column_cannot_hold_are_left_out(kind: pa.DataType, kept: str) -> None:
+    ids = Frontier([-129, -128, 127, 128, 255, 256, 2**63 - 1]).ids
+    assert predicate_of("x", kind, ids) == f"`x` IN ({kept})"
+    assert predicate_of("x", kind, Frontier().ids) == "false"
+
+
+def test_only_whole_numbers_are_ids() -> None:
+    assert [id_limits(kind) for kind in (pa.float64(), pa.string(), pa.bool_())] == [None] * 3
