@@ -13,7 +13,7 @@ import pyarrow as pa
 from headgate.domain.bitmap import IdBitmap
 from headgate.graph import Frontier
 from headgate.read.counts import LanceCounts
-from headgate.read.task import Place, Wanted, fragments_of, read_fragments
+from headgate.read.task import Part, Place, Wanted, fragments_of, read_part
 from headgate.read.types import readable_schema
 
 Row = tuple[int | None, int | None, int]
@@ -62,11 +62,11 @@ def read_here(table: Any, **wanted: Any) -> tuple[pa.Table, LanceCounts]:
     if row_id is not None:
         schema = schema.append(pa.field(row_id, pa.int64()))
     sets = tuple((name, Frontier.of(ids).ids) for name, ids in wanted.pop("ids", {}).items())
-    rows = wanted.pop("rows", None)
+    rows, limit = wanted.pop("rows", None), wanted.pop("limit", None)
     asked = Wanted(columns, schema, ids=sets, rows=None if rows is None else bitmap(rows), **wanted)
     counts: list[LanceCounts] = []
     place = Place(table.uri, table.version)
-    batches = list(read_fragments(place, tuple(fragments_of(table)), asked, counts.append))
+    batches = list(read_part(place, Part(tuple(fragments_of(table)), limit), asked, counts.append))
     return pa.Table.from_batches(batches, schema), sum(counts, LanceCounts())
 
 

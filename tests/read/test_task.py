@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import lance
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from headgate.errors import BadInput
 from headgate.read import task
-from headgate.read.task import Place, Wanted, fragments_of, read_fragments
+from headgate.read.task import Part, Place, Wanted, fragments_of, read_part
 from tests.read.lances import KINDS, Kind, Row, edges_table, listed, read_here, write
 
 ENDS = st.one_of(st.none(), st.integers(-4, 12), st.sampled_from([-(2**63), 2**63 - 1, 2**40]))
@@ -103,7 +104,8 @@ def test_a_limit_is_pushed(table: Any, how: dict[str, Any]) -> None:
 
 
 def test_no_ids_and_no_rows_read_nothing(table: Any) -> None:
-    ways: list[dict[str, Any]] = [{"ids": {"src": []}}, {"rows": []}, {"ids": {"src": [10**9]}}):
+    ways: list[dict[str, Any]] = [{"ids": {"src": []}}, {"rows": []}, {"ids": {"src": [10**9]}}]
+    for how in ways:
         got, counts = read_here(table, **how)
         assert (got.num_rows, counts.rows_read) == (0, 0)
 
@@ -134,6 +136,18 @@ def test_columns_that_differ_in_case_are_two_columns(tmp_path: Path) -> None:
         assert got.to_pylist() == [row for row in made.to_pylist() if row[name] == 1]
 
 
+@pytest.mark.parametrize("spread", [1, 2**33], ids=["32 bits", "64 bits"])
+def test_sets_larger_than_the_table(tmp_path: Path, spread: int) -> None:
+    """Such a set is pushed as ranges, and the rows between its ids are taken out."""
+    ids = np.arange(-300_000, 300_000, 3) * spread
+    ids = ids[ids >= 0] if spread == 1 else ids
+    rows: list[Row] = [(i * spread, i, i) for i in range(-2000, 2000)]
+    table = write(tmp_path / "t", edges_table(rows), KINDS[2])
+    got, counts = read_here(table, ids={"src": ids})
+    assert [row[1] for row in listed(got)] == [i for i in range(-2000, 2000) if i % 3 == 0 and (i >= 0 or spread > 1)]
+    assert counts.rows_read == got.num_rows
+
+
 def test_what_is_written_later_is_not_read(tmp_path: Path) -> None:
     table = write(tmp_path / "t", edges_table(MANY), KINDS[0])
     before = listed(table.to_table())
@@ -161,7 +175,7 @@ def test_another_table_at_the_same_path_is_refused(tmp_path: Path, is_open: bool
         why = r"version 1 of .* is not the one that the DataFrame was made from.*make the DataFrame again"
     place, wanted = Place(table.uri, table.version), Wanted(("w",), pa.schema([("w", pa.int64())]))
     with pytest.raises(BadInput, match=why):
-        list(read_fragments(place, planned, wanted, lambda _: None))
+        list(read_part(place, Part(planned), wanted, lambda _: None))
     assert read_here(other)[0].num_rows == 1500
 
 

@@ -189,15 +189,15 @@ class Graph:
 def expand(
     spark: SparkSession,
     seeds: Start,
-    edges: DataFrame | str,
+    edges: Edges | str,
     src: str = "src",
     dst: str = "dst",
     hops: int | None = 3,
     direction: Direction = "out",
 ) -> DataFrame:
-    """Return the vertices within some hops of the seeds, with the hop of each; ``edges`` is a DataFrame or a path."""
-    frame = spark.read.parquet(edges) if isinstance(edges, str) else edges
-    return Graph(frame, src, dst).expand(seeds, hops, direction)
+    """Return the vertices within some hops of the seeds, with the hop of each; ``edges`` is a table or its path."""
+    table = spark.read.parquet(edges) if isinstance(edges, str) else edges
+    return Graph(table, src, dst).expand(seeds, hops, direction)
 
 
 def _is_whole(value: object, low: int, high: int) -> bool:

@@ -16,7 +16,7 @@ from headgate.graph.tables import Start, frontier_of
 from headgate.graph.walk import MOST, MOST_BYTES
 from headgate.read.counts import CountsParam, LanceCounts
 from headgate.read.predicate import id_limits
-from headgate.read.task import Fragment, Place, Wanted, fragments_of, open_table, read_fragments
+from headgate.read.task import Fragment, Part, Place, Wanted, fragments_of, open_table, read_part
 from headgate.read.types import readable_schema, spark_schema
 
 _TASKS_PER_CORE = 4  # a table of many small fragments is read by few tasks
@@ -110,8 +110,8 @@ class LanceTable:
         """Read some columns of the rows whose columns are in the sets ``ids`` and whose row ids are in ``rows``.
 
         ``row_id`` adds a column of that name with the row ids. They stay the same from version to version where the
-        table has stable row ids; elsewhere they are good for this version only. ``limit`` is the number of rows that
-        are read at most by each task, and given in all.
+        table has stable row ids; elsewhere they are good for this version only. With ``limit`` no more rows than that
+        are given; each task reads no more than that of the columns.
         """
         names = self._checked(self.columns if columns is None else columns, self.columns)
         kept = [self._schema.field(name) for name in names]
@@ -130,9 +130,8 @@ class LanceTable:
             row_id,
             sets,
             None if rows is None else frontier_of(rows, MOST).ids,
-            limit,
         )
-        return self._read(wanted)
+        return self._read(wanted, limit)
 
     def within(self, ids: Mapping[str, Frontier], columns: Sequence[str] | None = None) -> LanceRead:
         """Return the rows whose columns are in the sets, as a step of a graph asks for them."""
@@ -157,27 +156,31 @@ class LanceTable:
             "bring it up to date with optimize.optimize_indices()"
         )
 
-    def _read(self, wanted: Wanted) -> LanceRead:
+    def _read(self, wanted: Wanted, limit: int | None) -> LanceRead:
         counted = self._spark.sparkContext.accumulator(LanceCounts(), CountsParam())
-        parts, schema = self._parts(wanted), spark_schema(wanted.schema)
+        parts, schema = self._parts(wanted, limit), spark_schema(wanted.schema)
         if not parts:
             return LanceRead(self._spark.createDataFrame([], schema), counted)
         numbers = self._spark.range(0, len(parts), 1, len(parts))
         frame = numbers.mapInArrow(_task(self._place, parts, wanted, counted), schema)
-        return LanceRead(frame if wanted.limit is None else frame.limit(wanted.limit), counted)
+        # where parts may give more rows than are asked for together, Spark cuts off the rest
+        given = sum(part.limit or 0 for part in parts)
+        return LanceRead(frame.limit(limit) if limit is not None and given > limit else frame, counted)
 
-    def _parts(self, wanted: Wanted) -> list[tuple[Fragment, ...]]:
+    def _parts(self, wanted: Wanted, limit: int | None) -> list[Part]:
         """Divide the fragments that may have wanted rows among tasks."""
         fragments = self._fragments
         sets = [ids for _, ids in wanted.ids] + ([] if wanted.rows is None else [wanted.rows])
-        if wanted.limit == 0 or any(not len(ids) for ids in sets):
+        if limit == 0 or any(not len(ids) for ids in sets):
             return []
+        if limit is not None and not sets:
+            return _first_rows(fragments, limit)
         if wanted.rows is not None and not self.has_stable_row_ids:
             # such a row id is an address: its upper half is the number of the fragment
             named = set((wanted.rows.ids() >> 32).tolist())
             fragments = [fragment for fragment in fragments if fragment.id in named]
         tasks = min(len(fragments), self._spark.sparkContext.defaultParallelism * _TASKS_PER_CORE)
-        return [tuple(fragments[number::tasks]) for number in range(tasks)]
+        return [Part(tuple(fragments[number::tasks]), limit) for number in range(tasks)]
 
     def _checked(self, asked: Sequence[str], known: Sequence[str]) -> list[str]:
         names = [asked] if isinstance(asked, str) else list(asked)
@@ -219,14 +222,24 @@ def lance(
     return table.read(ids=ids, rows=rows, row_id=row_id, limit=limit).frame
 
 
+def _first_rows(fragments: Sequence[Fragment], limit: int) -> list[Part]:
+    """Return the first fragments that have so many rows together, and no more rows of them than that."""
+    parts, left = [], limit
+    for fragment in fragments:
+        if left > 0 and fragment.rows:
+            parts.append(Part((fragment,), min(left, fragment.rows)))
+            left -= fragment.rows
+    return parts
+
+
 def _task(
-    place: Place, parts: Sequence[tuple[Fragment, ...]], wanted: Wanted, counted: Accumulator[LanceCounts]
+    place: Place, parts: Sequence[Part], wanted: Wanted, counted: Accumulator[LanceCounts]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return what a task runs: it is given the numbers of its parts."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from read_fragments(place, parts[number], wanted, counted.add)
+                yield from read_part(place, parts[number], wanted, counted.add)
 
     return run

@@ -33,10 +33,19 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A fragment as planning saw it, by the names of its files."""
+    """A fragment as planning saw it, by the names of its files, and how many rows it has."""
 
     id: int
     files: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a task reads: some fragments, and at most so many rows of them."""
+
+    fragments: tuple[Fragment, ...]
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,6 @@ class Wanted:
     row_id: str | None = None
     ids: tuple[tuple[str, IdBitmap], ...] = ()
     rows: IdBitmap | None = None
-    limit: int | None = None
 
 
 def open_table(uri: str, version: int | None, options: tuple[tuple[str, str], ...] = ()) -> Any:
@@ -91,25 +99,27 @@ def fragments_of(table: Any) -> list[Fragment]:
     return [_seen(fragment) for fragment in table.get_fragments()]
 
 
-def read_fragments(
-    place: Place, fragments: tuple[Fragment, ...], wanted: Wanted, count: Callable[[LanceCounts], None]
+def read_part(
+    place: Place, part: Part, wanted: Wanted, count: Callable[[LanceCounts], None]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the wanted rows of some fragments, and count what Lance read for them.
+    """Yield the wanted rows of a part, and count what Lance read for them.
 
     Sets of ids are found first, in the columns of those ids alone; the other columns are read by row id then, so Lance
     reads no row of them that is not wanted.
     """
-    table = _opened(place, fragments)
-    scan = _Scan(table, [table.get_fragment(fragment.id) for fragment in fragments])
+    table = _opened(place, part.fragments)
+    scan = _Scan(table, [table.get_fragment(fragment.id) for fragment in part.fragments])
     rows = wanted.rows
     if wanted.ids:
-        rows = _located(scan, wanted)
+        rows = _located(scan, wanted, part.limit)
         count(LanceCounts(rows_tested=scan.rows, bytes_read=scan.bytes))
     if rows is None or len(rows):
-        yield from _read(scan, wanted, rows, count)
+        mask = {} if rows is None else {"row_addr_allowlist": mask_of(rows)}
+        yield from _read(scan, wanted, limit=part.limit, **mask)
+        count(LanceCounts(rows_read=scan.rows, fragments_read=scan.fragments_read, bytes_read=scan.bytes))
 
 
-def _located(scan: _Scan, wanted: Wanted) -> IdBitmap:
+def _located(scan: _Scan, wanted: Wanted, limit: int | None) -> IdBitmap:
     """Return the ids of the rows whose columns are in the sets."""
     columns = list(dict.fromkeys(name for name, _ in wanted.ids))
     kinds = scan.table.schema
@@ -125,20 +135,15 @@ def _located(scan: _Scan, wanted: Wanted) -> IdBitmap:
             inside &= _contains(ids, batch.column(name))
         found.append(batch.column(ROW_ID).to_numpy()[inside].astype(np.int64))
     listed = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
-    return IdBitmap.of(listed if wanted.limit is None else listed[: wanted.limit])
+    return IdBitmap.of(listed[:limit])
 
 
-def _read(
-    scan: _Scan, wanted: Wanted, rows: IdBitmap | None, count: Callable[[LanceCounts], None]
-) -> Iterator[pa.RecordBatch]:
-    mask = {} if rows is None else {"row_addr_allowlist": mask_of(rows)}
+def _read(scan: _Scan, wanted: Wanted, **pushed: Any) -> Iterator[pa.RecordBatch]:
     columns, with_row_id = list(wanted.columns), wanted.row_id is not None
-    for batch in scan.batches(
-        columns=columns, with_row_id=with_row_id, limit=wanted.limit, blob_handling="all_binary", **mask
-    ):
-        table = pa.Table.from_batches([batch]).select([*columns, ROW_ID] if with_row_id else columns)
+    names = [*columns, ROW_ID] if with_row_id else columns
+    for batch in scan.batches(columns=columns, with_row_id=with_row_id, blob_handling="all_binary", **pushed):
+        table = pa.Table.from_batches([batch]).select(names)
         yield from cast_batches(table.rename_columns(wanted.schema.names), wanted.schema)
-    count(LanceCounts(rows_read=scan.rows, fragments_read=scan.fragments_read, bytes_read=scan.bytes))
 
 
 class _Scan:
@@ -170,11 +175,17 @@ def plain(error: Exception) -> str:
 
 
 def _contains(ids: IdBitmap, column: pa.Array) -> Array:
-    """Return for each value of a column whether it is in a set; NULL is in none."""
+    """Return for each value of a column whether it is in a set; NULL is in none.
+
+    The set may be large and the column is one batch: what both have is small, and quick to ask.
+    """
     if pa.types.is_uint64(column.type):  # what is above 2^63-1 is no id
         column = pc.if_else(pc.less_equal(column, pa.scalar(2**63 - 1, pa.uint64())), column, None)
-    known = np.asarray(column.is_valid())
-    return known & ids.contains(np.asarray(column.fill_null(0)).astype(np.int64))
+    inside = np.asarray(column.is_valid())
+    values = np.asarray(column.fill_null(0)).astype(np.int64)
+    if ids.width == 32:  # a wider batch would have the whole set widened
+        inside = inside & (values >= 0) & (values < 2**32)
+    return inside & ids.intersect(IdBitmap.of(values[inside])).contains(values)
 
 
 def _opened(place: Place, fragments: tuple[Fragment, ...]) -> Any:
@@ -198,4 +209,4 @@ def _kept_open(uri: str, version: int, options: tuple[tuple[str, str], ...]) -> 
 
 def _seen(fragment: Any) -> Fragment:
     files = [str(file.path) for file in fragment.metadata.files]
-    return Fragment(fragment.fragment_id, (*files, str(fragment.deletion_file())))
+    return Fragment(fragment.fragment_id, (*files, str(fragment.deletion_file())), fragment.count_rows())
