@@ -13,7 +13,7 @@ from lance.dataset import serialize_row_addrs
 from headgate.domain.bitmap import IdBitmap
 from headgate.graph import Frontier
 from headgate.read import predicate
-from headgate.read.predicate import id_limits, mask_of, predicate_of
+from headgate.read.predicate import Predicate, id_limits, mask_of, predicate_of, united
 
 IDS = st.one_of(
     st.integers(-3, 40), st.sampled_from([-(2**63), -(2**63) + 1, 2**63 - 1]), st.integers(-(2**63), 2**63 - 1)
@@ -44,8 +44,8 @@ def test_a_predicate_keeps_every_id_and_no_null(ends: lance.LanceDataset, most_l
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(predicate, "_LISTED", most_listed)
         patch.setattr(predicate, "_RANGES", 4)
-        sql = predicate_of("Id", pa.int64(), Frontier(ids).ids)
-    kept = ends.to_table(filter=sql).column("Id").to_pylist()
+        test = predicate_of("Id", pa.int64(), Frontier(ids).ids)
+    kept = ends.to_table(filter=test.sql).column("Id").to_pylist()
     assert set(ids) & set(ends.to_table().column("Id").to_pylist()) <= set(kept)
     assert None not in kept
 
@@ -54,15 +54,24 @@ def test_ranges_are_cut_at_the_widest_gaps(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(predicate, "_LISTED", 0)
     monkeypatch.setattr(predicate, "_RANGES", 3)
     ids = Frontier([-(2**63), 1, 2, 4, 2**63 - 2, 2**63 - 1]).ids
-    assert predicate_of("a b", pa.int64(), ids) == (
+    assert predicate_of("a b", pa.int64(), ids) == Predicate(
         "`a b` < -9223372036854775807 OR (`a b` >= 1 AND `a b` <= 4) OR "
         "(`a b` >= 9223372036854775806 AND `a b` <= 9223372036854775807)"
     )
 
 
 def test_many_ids_are_few_ranges() -> None:
-    sql = predicate_of("x", pa.int64(), IdBitmap.of(np.arange(0, 200_000, 2)))
-    assert sql.count(" OR ") < 64
+    for step, is_tight in ((1, True), (2, True), (3, False)):
+        test = predicate_of("x", pa.int64(), IdBitmap.of(np.arange(0, 200_000, step)))
+        assert test.sql.count(" OR ") < 64
+        assert test.is_tight == is_tight
+
+
+def test_wide_ranges_are_left_out_beside_a_tight_condition() -> None:
+    few, wide = Predicate("a IN (1)"), Predicate("b <= 5 OR b >= 9", is_tight=False)
+    assert united([few, wide]) == Predicate("(a IN (1))")
+    assert united([few, few]) == Predicate("(a IN (1)) AND (a IN (1))")
+    assert united([wide, wide]) == Predicate("(b <= 5 OR b >= 9) AND (b <= 5 OR b >= 9)", is_tight=False)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +85,8 @@ def test_many_ids_are_few_ranges() -> None:
 )
 def test_numbers_that_a_column_cannot_hold_are_left_out(kind: pa.DataType, kept: str) -> None:
     ids = Frontier([-129, -128, 127, 128, 255, 256, 2**63 - 1]).ids
-    assert predicate_of("x", kind, ids) == f"`x` IN ({kept})"
-    assert predicate_of("x", kind, Frontier().ids) == "false"
+    assert predicate_of("x", kind, ids).sql == f"`x` IN ({kept})"
+    assert predicate_of("x", kind, Frontier().ids).sql == "false"
 
 
 def test_only_whole_numbers_are_ids() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +14,6 @@ from headgate.domain.bitmap import IdBitmap
 
 _LISTED = 10_000  # ids up to which they are listed: Lance reads a list of so many in some hundredths of a second
 _RANGES = 64  # ranges that stand for more ids than that
-_NOTHING = "false"
 _COUNT, _ENTRY = struct.Struct("<I"), struct.Struct("<II")
 
 
@@ -25,20 +26,40 @@ def id_limits(kind: pa.DataType) -> tuple[int, int] | None:
     return None
 
 
-def predicate_of(column: str, kind: pa.DataType, ids: IdBitmap) -> str:
-    """Return a condition in Lance's SQL that holds for every row whose column is in the set, and for few others.
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A condition in Lance's SQL that holds for every row whose column is in a set, and perhaps for others.
 
-    Few ids are listed. Many become ranges, cut where the gaps between ids are widest.
+    ``is_tight`` says that there are few others: then an index of the column is worth asking.
     """
+
+    sql: str
+    is_tight: bool = True
+
+
+def predicate_of(column: str, kind: pa.DataType, ids: IdBitmap) -> Predicate:
+    """Return the condition for a set of ids: few are listed, many become ranges, cut where gaps are widest."""
     low, high = id_limits(kind) or (0, -1)
     listed = ids.ids()
     listed = listed[(listed >= low) & (listed <= high)]  # Lance refuses a number that the column cannot hold
     if not len(listed):
-        return _NOTHING
+        return Predicate("false")
     name = f"`{column}`"
     if len(listed) <= _LISTED and listed[0] != -(2**63):  # Lance's SQL cannot write that number
-        return f"{name} IN ({','.join(map(str, listed.tolist()))})"
-    return " OR ".join(_between(name, first, last) for first, last in _ranges(listed))
+        return Predicate(f"{name} IN ({','.join(map(str, listed.tolist()))})")
+    ranges = _ranges(listed)
+    width = sum(last - first + 1 for first, last in ranges)
+    sql = " OR ".join(_between(name, first, last) for first, last in ranges)
+    return Predicate(sql, is_tight=width <= 2 * len(listed))
+
+
+def united(predicates: Sequence[Predicate]) -> Predicate:
+    """Return a condition that holds where all of some hold: that of the tight ones, if there are any.
+
+    Rows are tested after it anyway, and wide ranges make Lance collect most of an index for nothing.
+    """
+    tight = [one for one in predicates if one.is_tight]
+    return Predicate(" AND ".join(f"({one.sql})" for one in tight or predicates), is_tight=bool(tight))
 
 
 def mask_of(ids: IdBitmap) -> bytes:

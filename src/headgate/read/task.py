@@ -15,7 +15,7 @@ from headgate.domain.arrays import Array
 from headgate.domain.bitmap import IdBitmap
 from headgate.errors import BadInput
 from headgate.read.counts import LanceCounts
-from headgate.read.predicate import mask_of, predicate_of
+from headgate.read.predicate import mask_of, predicate_of, united
 from headgate.read.types import cast_batches
 
 ROW_ID = "_rowid"
@@ -122,12 +122,12 @@ def read_part(
 def _located(scan: _Scan, wanted: Wanted, limit: int | None) -> IdBitmap:
     """Return the ids of the rows whose columns are in the sets."""
     columns = list(dict.fromkeys(name for name, _ in wanted.ids))
-    kinds = scan.table.schema
-    tests = [f"({predicate_of(name, kinds.field(name).type, ids)})" for name, ids in wanted.ids]
-    # Rows that are known already are tested here: no use in asking Lance's indexes about all others.
-    pushed = (
-        {"row_addr_allowlist": mask_of(wanted.rows)} if wanted.rows is not None else {"filter": " AND ".join(tests)}
-    )
+    if wanted.rows is None:
+        kinds = scan.table.schema
+        test = united([predicate_of(name, kinds.field(name).type, ids) for name, ids in wanted.ids])
+        pushed: dict[str, Any] = {"filter": test.sql, "use_scalar_index": test.is_tight}
+    else:  # rows that are known are tested below: no use in asking an index about all others
+        pushed = {"row_addr_allowlist": mask_of(wanted.rows)}
     found: list[Array] = []
     for batch in scan.batches(columns=columns, with_row_id=True, **pushed):
         inside = np.ones(batch.num_rows, dtype=bool)
