@@ -38,12 +38,16 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> lance.LanceDataset:
     return lance.write_dataset(pa.table({"Id": pa.array(values, pa.int64())}), str(tmp_path_factory.mktemp("ends")))
 
 
-@pytest.mark.parametrize("most_listed", [0, 10_000], ids=["ranges", "lists"])
+@pytest.mark.parametrize(
+    "limits", [{"_TOO_MANY": 0}, {"_LISTED": 0, "_RANGES": 4}, {}], ids=["one range", "ranges", "lists"]
+)
 @given(ids=st.lists(IDS, max_size=30))
-def test_a_predicate_keeps_every_id_and_no_null(ends: lance.LanceDataset, most_listed: int, ids: list[int]) -> None:
+def test_a_predicate_keeps_every_id_and_no_null(
+    ends: lance.LanceDataset, limits: dict[str, int], ids: list[int]
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(predicate, "_LISTED", most_listed)
-        patch.setattr(predicate, "_RANGES", 4)
+        for name, value in limits.items():
+            patch.setattr(predicate, name, value)
         test = predicate_of("Id", pa.int64(), Frontier(ids).ids)
     kept = ends.to_table(filter=test.sql).column("Id").to_pylist()
     assert set(ids) & set(ends.to_table().column("Id").to_pylist()) <= set(kept)
@@ -58,6 +62,14 @@ def test_ranges_are_cut_at_the_widest_gaps(monkeypatch: pytest.MonkeyPatch) -> N
         "`a b` < -9223372036854775807 OR (`a b` >= 1 AND `a b` <= 4) OR "
         "(`a b` >= 9223372036854775806 AND `a b` <= 9223372036854775807)"
     )
+
+
+def test_ids_beyond_counting_are_one_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predicate, "_TOO_MANY", 2)
+    ids = Frontier([-500, 3, 9]).ids
+    assert predicate_of("x", pa.int64(), ids) == Predicate("(`x` >= -500 AND `x` <= 9)", is_tight=False)
+    assert predicate_of("x", pa.uint8(), ids) == Predicate("(`x` >= 0 AND `x` <= 9)", is_tight=False)
+    assert predicate_of("x", pa.int8(), Frontier([500, 501, 502]).ids).sql == "false"
 
 
 def test_many_ids_are_few_ranges() -> None:

@@ -117,6 +117,14 @@ def test_narrow_and_unsigned_ids(tmp_path: Path, kind: pa.DataType) -> None:
     assert [row[2] for row in listed(got)] == [1]
 
 
+def test_null_is_in_no_set(tmp_path: Path) -> None:
+    table = write(tmp_path / "t", edges_table([(0, 0, 0), (None, 0, 1), (0, None, 2)]), KINDS[0])
+    row_ids = table.to_table(with_row_id=True).column("_rowid").to_pylist()
+    for how in ({}, {"rows": row_ids}):
+        got, _ = read_here(table, ids={"src": [0, 1], "dst": [0]}, **how)
+        assert [row[2] for row in listed(got)] == [0]
+
+
 def test_numbers_beyond_63_bits_are_no_ids(tmp_path: Path) -> None:
     """The bits of 2^64-1 are those of -1, which is another number."""
     made = pa.table({"id": pa.array([2**64 - 1, 2**63, 5], pa.uint64())})

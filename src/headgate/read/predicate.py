@@ -14,6 +14,7 @@ from headgate.domain.bitmap import IdBitmap
 
 _LISTED = 10_000  # ids up to which they are listed: Lance reads a list of so many in some hundredths of a second
 _RANGES = 64  # ranges that stand for more ids than that
+_TOO_MANY = 1 << 22  # ids from which even their gaps are not looked at: listed they would take eight bytes each
 _COUNT, _ENTRY = struct.Struct("<I"), struct.Struct("<II")
 
 
@@ -40,6 +41,10 @@ class Predicate:
 def predicate_of(column: str, kind: pa.DataType, ids: IdBitmap) -> Predicate:
     """Return the condition for a set of ids: few are listed, many become ranges, cut where gaps are widest."""
     low, high = id_limits(kind) or (0, -1)
+    if len(ids) > _TOO_MANY:
+        first, last = ids.ends()
+        first, last = max(first, low), min(last, high)
+        return Predicate(_between(f"`{column}`", first, last) if first <= last else "false", is_tight=False)
     listed = ids.ids()
     listed = listed[(listed >= low) & (listed <= high)]  # Lance refuses a number that the column cannot hold
     if not len(listed):

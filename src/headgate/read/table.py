@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 from pyspark import Accumulator
 from pyspark.sql import DataFrame, SparkSession
@@ -177,8 +178,9 @@ class LanceTable:
             return _first_rows(fragments, limit)
         if wanted.rows is not None and not self.has_stable_row_ids:
             # such a row id is an address: its upper half is the number of the fragment
-            named = set((wanted.rows.ids() >> 32).tolist())
-            fragments = [fragment for fragment in fragments if fragment.id in named]
+            lows = np.array([fragment.id << 32 for fragment in fragments], dtype=np.int64)
+            named = wanted.rows.count_between(lows, lows + 0xFFFFFFFF).tolist()
+            fragments = [fragment for fragment, count in zip(fragments, named, strict=True) if count]
         tasks = min(len(fragments), self._spark.sparkContext.defaultParallelism * _TASKS_PER_CORE)
         return [Part(tuple(fragments[number::tasks]), limit) for number in range(tasks)]
 
@@ -217,8 +219,7 @@ def lance(
     Lance reads only the ``columns`` that are named, only rows whose columns are in the sets ``ids`` (a mapping from
     column to ids), only rows whose row ids are in ``rows``, and at most ``limit`` rows.
     """
-    needed = None if columns is None else [*columns]
-    table = LanceTable(spark, path, columns=needed, version=version, storage_options=storage_options)
+    table = LanceTable(spark, path, columns=columns, version=version, storage_options=storage_options)
     return table.read(ids=ids, rows=rows, row_id=row_id, limit=limit).frame
 
 
