@@ -36,7 +36,7 @@ def rows_of(frame: DataFrame) -> list[tuple]:
 
 
 def test_all_rows_are_those_of_lance(spark: SparkSession, table: LanceTable) -> None:
-    stored = lance.dataset(table._place.uri)
+    stored = lance.dataset(table.path)
     assert rows_of(headgate.read.lance(spark, stored.uri)) == listed(stored.to_table())
     assert (table.row_count, table.part_count) == (stored.count_rows(), len(stored.get_fragments()))
 
@@ -98,7 +98,7 @@ def test_what_is_written_while_a_frame_is_there_is_not_seen(spark: SparkSession,
 
 
 def test_limit_and_projection_are_pushed(spark: SparkSession, table: LanceTable) -> None:
-    uri = table._place.uri
+    uri = table.path
     assert rows_of(headgate.read.lance(spark, uri, ["dst", "src"], limit=0)) == []
     assert headgate.read.lance(spark, uri, ids={"src": range(-50, 0)}, limit=7).count() == 7
     for limit in (7, table.row_count - 1, table.row_count + 1):
@@ -110,6 +110,24 @@ def test_limit_and_projection_are_pushed(spark: SparkSession, table: LanceTable)
     assert narrow.frame.count() == wide.frame.count() == table.row_count
     assert narrow.counts.rows_read == wide.counts.rows_read
     assert narrow.counts.bytes_read < wide.counts.bytes_read
+
+
+def test_filters_of_joins_leave_lance_frames_as_they_are(
+    spark: SparkSession, table: LanceTable, tmp_path: Path
+) -> None:
+    """Headgate on and off: a join with a Lance table on either side."""
+    spark.range(-100, 300).selectExpr("id", "id % 7 as k").write.parquet(str(tmp_path / "p"))
+    numbers = spark.read.parquet(str(tmp_path / "p"))
+    few = table.read(ids={"src": range(-20, -10)}).frame
+    joins = [
+        table.frame.join(numbers.where("id between 5 and 9"), sf.col("dst") == sf.col("id")),
+        numbers.join(few, sf.col("dst") == sf.col("id")),
+        few.join(table.frame.withColumnRenamed("src", "from").select("from"), sf.col("dst") == sf.col("from")),
+    ]
+    off = [rows_of(frame) for frame in joins]
+    headgate.enable(spark, strategy="always")
+    assert [rows_of(frame) for frame in joins] == off
+    assert all(off)
 
 
 def test_counts_start_at_nothing_and_add_up(table: LanceTable) -> None:
@@ -186,7 +204,7 @@ def test_advice_asks_for_an_index(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_wrong_words(spark: SparkSession, table: LanceTable, tmp_path: Path) -> None:
-    folder, no_ids = table._place.uri, cast("list[int]", ["a"])
+    folder, no_ids = table.path, cast("list[int]", ["a"])
     for ask, why in (
         (lambda: table.read(["x"]), r"has no column 'x'; its columns are src, dst, w"),
         (lambda: table.read(["w", "w"]), r"gives each column once; its columns are src, dst, w"),

@@ -80,6 +80,11 @@ class LanceTable:
         return f"version {self.version} of {self._place.uri}"
 
     @property
+    def path(self) -> str:
+        """Where the table lies."""
+        return self._place.uri
+
+    @property
     def version(self) -> int:
         """The version that is read."""
         return self._place.version

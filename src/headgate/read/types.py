@@ -71,7 +71,7 @@ def readable_type(kind: pa.DataType) -> pa.DataType | None:
 
 def spark_schema(schema: pa.Schema) -> StructType:
     """Return the columns of a readable schema as Spark has them."""
-    found: StructType = from_arrow_schema(schema)
+    found: StructType = from_arrow_schema(schema, prefer_timestamp_ntz=True)  # Spark 4.0 asks otherwise
     return found
 
 
