@@ -40,6 +40,7 @@ ROOMS = (
     "publish",
     "api",
     "graph",
+    "read",
     "suites",
     "cli",
 )

@@ -6,6 +6,7 @@ A text must stand in its file exactly once. Tests without Spark come first: they
 from __future__ import annotations
 
 from java_mutations import JAVA_MUTATIONS
+from lance_mutations import LANCE_MUTATIONS
 from mutation import Mutation
 
 ADD, TRACE = "plan/rules/add_dynamic_filters.py", "plan/rules/trace_to_scans.py"
@@ -327,4 +328,4 @@ GRAPHS = (
     ),
 )
 
-MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *QUERIES, *GRAPHS, *JAVA_MUTATIONS)
+MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *QUERIES, *GRAPHS, *LANCE_MUTATIONS, *JAVA_MUTATIONS)

@@ -10,7 +10,7 @@ headgate.streaming_report(query)   # what each micro-batch of a streaming query 
 headgate.disable(spark)
 """
 
-from headgate import config, domain, filters, graph, prune, stream
+from headgate import config, domain, filters, graph, prune, read, stream
 from headgate.api import disable, enable, explain, filtered, publish, report
 from headgate.errors import BadInput, HeadgateError, InvalidFilter, InvalidSetting, UnsupportedSession
 from headgate.observe import QueryReport
@@ -41,6 +41,7 @@ __all__ = [
     "graph",
     "prune",
     "publish",
+    "read",
     "report",
     "stream",
     "streaming_report",

@@ -15,7 +15,7 @@ from headgate.graph.match import Matching
 from headgate.graph.meet import Meeting, Ways, meet, path_of
 from headgate.graph.pattern import read_pattern
 from headgate.graph.rings import rings_frame
-from headgate.graph.tables import EdgeTables, Meanings, Start, frontier_of, one_vertex
+from headgate.graph.tables import Edges, EdgeTables, Meanings, Start, frontier_of, one_vertex
 from headgate.graph.trace import Trace
 from headgate.graph.walk import MOST, Walk, Where
 from headgate.publish import Publisher
@@ -28,6 +28,8 @@ _KEPT = 64  # publishers of frames that were returned; a frame whose publisher i
 class Graph:
     """A graph over a DataFrame of edges: each row is an edge from ``src`` to ``dst``, and may have further columns.
 
+    A table that takes sets of ids by itself, such as `headgate.read.LanceTable`, may stand for a DataFrame.
+
     ``reverse`` is the same edges in a table that is clustered by ``dst``, for steps against the edges. Ids are whole
     numbers; an edge with NULL at an end leads nowhere. Self loops, cycles and several edges between two vertices are
     all right, and a vertex without edges has no neighbours. ``last`` tells what the last operation read.
@@ -37,14 +39,14 @@ class Graph:
 
     def __init__(
         self,
-        edges: DataFrame,
+        edges: Edges,
         src: str = "src",
         dst: str = "dst",
-        reverse: DataFrame | None = None,
+        reverse: Edges | None = None,
         label: str | None = None,
     ) -> None:
-        self.edges, self.src, self.dst = edges, src, dst
         self._tables = EdgeTables(edges, src, dst, reverse, label)
+        self.edges, self.src, self.dst = self._tables.edges, src, dst
         self._kept: deque[Publisher] = deque(maxlen=_KEPT)
         self.last = Trace("nothing has been asked yet")
 
@@ -187,15 +189,15 @@ class Graph:
 def expand(
     spark: SparkSession,
     seeds: Start,
-    edges: DataFrame | str,
+    edges: Edges | str,
     src: str = "src",
     dst: str = "dst",
     hops: int | None = 3,
     direction: Direction = "out",
 ) -> DataFrame:
-    """Return the vertices within some hops of the seeds, with the hop of each; ``edges`` is a DataFrame or a path."""
-    frame = spark.read.parquet(edges) if isinstance(edges, str) else edges
-    return Graph(frame, src, dst).expand(seeds, hops, direction)
+    """Return the vertices within some hops of the seeds, with the hop of each; ``edges`` is a table or its path."""
+    table = spark.read.parquet(edges) if isinstance(edges, str) else edges
+    return Graph(table, src, dst).expand(seeds, hops, direction)
 
 
 def _is_whole(value: object, low: int, high: int) -> bool:

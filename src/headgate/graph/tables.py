@@ -15,8 +15,10 @@ from headgate.errors import BadInput
 from headgate.graph.frontier import Frontier
 from headgate.graph.meet import Ways
 from headgate.graph.pattern import PatternEdge
+from headgate.graph.sources import EdgeSource
 from headgate.graph.walk import MOST_BYTES, Side, Where
 
+Edges = DataFrame | EdgeSource
 Start = Frontier | DataFrame | int | Iterable[int]
 Meanings = Mapping[str, str | Column]
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -25,8 +27,9 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 class EdgeTables:
     """The edges of a graph, and perhaps the same edges again in a table for steps against them."""
 
-    def __init__(self, edges: DataFrame, src: str, dst: str, reverse: DataFrame | None, label: str | None) -> None:
-        back = edges if reverse is None else reverse
+    def __init__(self, table: Edges, src: str, dst: str, reverse: Edges | None, label: str | None) -> None:
+        edges, source = _frame_and_source(table)
+        back, back_source = (edges, source) if reverse is None else _frame_and_source(reverse)
         for frame, what in ((edges, "the edges"), (back, "the reverse edges")):
             for name in (src, dst):
                 _check_column(frame, name, what)
@@ -39,7 +42,8 @@ class EdgeTables:
             known = ", ".join(edges.columns)
             raise BadInput(f"the edges have no column {label!r} for labels; their columns are {known}")
         self.label = label
-        self.sides = {"out": Side("out", edges, src, dst), "in": Side("in", back, dst, src)}
+        self.edges = edges
+        self.sides = {"out": Side("out", edges, src, dst, source), "in": Side("in", back, dst, src, back_source)}
 
     def has(self, name: str) -> bool:
         """Whether the edges have a column of this name, as the session compares names."""
@@ -78,6 +82,10 @@ class EdgeTables:
     def advice(self) -> str:
         """Say in a sentence how the tables can be laid out better, or nothing if they are all right."""
         for side in self.sides.values():
+            if side.source is not None:
+                if told := side.source.advice(side.start):
+                    return told
+                continue
             found = clustering(side.frame, side.start)
             if not found.is_useful:
                 why = found.why_not or f"an average row group overlaps {found.depth:.0%} of the others"
@@ -110,6 +118,10 @@ def one_vertex(vertex: int) -> int:
     if len(found) != 1:
         raise BadInput(f"{vertex!r} is not one vertex; give its id")
     return found.ends()[0]
+
+
+def _frame_and_source(edges: Edges) -> tuple[DataFrame, EdgeSource | None]:
+    return (edges, None) if isinstance(edges, DataFrame) else (edges.frame, edges)
 
 
 def _check_column(frame: DataFrame, name: str, what: str) -> None:

@@ -25,7 +25,8 @@ class Publication:
 class Step:
     """One job: what was published to its scans, how many vertices it reached, and what it read.
 
-    ``row_groups_total`` is 0 where nothing is known of the table: it is read whole then.
+    ``row_groups_total`` is 0 where nothing is known of the table: it is read whole then. A table that takes ids by
+    itself tells its rows instead.
     """
 
     what: str
@@ -37,6 +38,8 @@ class Step:
     row_groups_read: int = 0
     row_groups_total: int = 0
     note: str = ""
+    rows_read: int = 0
+    rows_total: int = 0
 
     @classmethod
     def of(
@@ -65,6 +68,8 @@ class Step:
         """Return the step as the cells of a row."""
         published = ", ".join(map(str, self.publications))
         groups = f"{self.row_groups_read:,} of {self.row_groups_total:,}" if self.row_groups_total else "all"
+        if self.rows_total:
+            groups = f"{self.rows_read:,} of {self.rows_total:,} rows"
         files = f"{self.files_read:,} of {self.files_total:,}" if self.files_total else "all"
         return self.what, published, f"{self.reached:,}", groups, files, f"{self.seconds:.2f}"
 

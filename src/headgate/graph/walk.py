@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.errors import AnalysisException
@@ -16,6 +16,7 @@ from headgate.catalyst.ids import CollectedIds, collect_ids, in_ids
 from headgate.catalyst.names import quoted
 from headgate.errors import BadInput
 from headgate.graph.frontier import Frontier
+from headgate.graph.sources import EdgeSource, SourceRead
 from headgate.graph.trace import Publication, Step, Trace
 from headgate.publish import Publisher
 
@@ -27,12 +28,16 @@ _BY_START = "by start"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A table of edges that is walked one way: steps start at one column and end at another."""
+    """A table of edges that is walked one way: steps start at one column and end at another.
+
+    A table that takes sets of ids by itself is a ``source``, and nothing is published to it.
+    """
 
     name: str
     frame: DataFrame
     start: str
     end: str
+    source: EdgeSource | None = None
 
     def type_of(self, column: str) -> str:
         """Return the type of a column."""
@@ -48,6 +53,11 @@ class Reach:
     within: Frontier | None = None
 
     @property
+    def sets(self) -> tuple[Frontier, ...]:
+        """The frontiers that the ends of edges have to be in: where they start, and perhaps where they end."""
+        return (self.frontier,) if self.within is None else (self.frontier, self.within)
+
+    @property
     def is_empty(self) -> bool:
         """Whether no edge can be what is asked for."""
         return not len(self.frontier) or (self.within is not None and not len(self.within))
@@ -55,11 +65,12 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class _Narrowed:
-    """Edges whose ends lie in published frontiers: ``frame`` has all their columns, and no other edges."""
+    """Edges whose ends lie in frontiers, and no other edges; who was told of the frontiers: publisher or source."""
 
     frame: DataFrame
-    publisher: Publisher
     publications: tuple[Publication, ...]
+    publisher: Publisher | None = None
+    read: SourceRead | None = None
 
 
 class Walk:
@@ -112,7 +123,7 @@ class Walk:
         frames: list[DataFrame] = []
         for number, one in enumerate(asked):
             for side in one.sides:
-                parts.append(self._narrowed(side, one.frontier, where, one.within, self._served(number, side, one)))
+                parts.append(self._narrowed(side, one, where, self._served(number, side, one), only_ends=where is None))
                 frames.append(_ends(parts[-1].frame, side, tags[number] if tags else None))
         found = collect_ids(
             reduce(DataFrame.unionAll, frames),
@@ -122,8 +133,9 @@ class Walk:
             description=f"headgate.graph: {what}",
         )
         publications = tuple(publication for part in parts for publication in part.publications)
-        report = parts[0].publisher.report()
-        self.trace.steps.append(Step.of(what, publications, found.found, time.perf_counter() - began, report))
+        report = parts[0].publisher.report() if parts[0].publisher is not None else None
+        step = Step.of(what, publications, found.found, time.perf_counter() - began, report)
+        self.trace.steps.append(_with_reads(step, [side for one in asked for side in one.sides], parts))
         if not found.is_complete:
             raise BadInput(self._too_many(what, most, found))
         return {tag: Frontier(ids) for tag, ids in found.sets.items()}
@@ -132,7 +144,7 @@ class Walk:
         """Return the edges from a frontier, and to another one if that is given, as a DataFrame to be run later."""
         publishers = _publishers(side, within)
         self._kept.extend(publishers)
-        return self._narrowed(side, frontier, where, within, publishers).frame
+        return self._narrowed(side, Reach([side], frontier, within), where, publishers).frame
 
     def pairs(
         self,
@@ -147,24 +159,20 @@ class Walk:
         return reduce(DataFrame.unionAll, frames).distinct()
 
     def _narrowed(
-        self,
-        side: Side,
-        frontier: Frontier,
-        where: Where,
-        within: Frontier | None,
-        publishers: tuple[Publisher, ...],
+        self, side: Side, asked: Reach, where: Where, publishers: tuple[Publisher, ...], *, only_ends: bool = False
     ) -> _Narrowed:
-        ends = (frontier,) if within is None else (frontier, within)
+        if side.source is not None:
+            return _taken(side, side.source, asked, where, only_ends=only_ends)
         frame, publications = publishers[-1].frame, []
         if where is not None:
             frame = _where(frame, where, side)
-        for publisher, ids in zip(publishers, ends, strict=True):
+        for publisher, ids in zip(publishers, asked.sets, strict=True):
             domain = ids.domain(side.type_of(publisher.column))
             publisher.start_over()
             publisher.complete(domain)
             publications.append(Publication(publisher.column, len(ids), domain.nbytes))
             frame = frame.where(in_ids(frame, publisher.column, ids.ids))
-        return _Narrowed(frame, publishers[-1], tuple(publications))
+        return _Narrowed(frame, tuple(publications), publishers[-1])
 
     def _served(self, number: int, side: Side, one: Reach) -> tuple[Publisher, ...]:
         """Return the publishers of a side that all steps share: each step is over before the next one begins."""
@@ -192,7 +200,32 @@ def _where(frame: DataFrame, where: str | Column, side: Side) -> DataFrame:
         ) from error
 
 
+def _taken(side: Side, source: EdgeSource, asked: Reach, where: Where, *, only_ends: bool) -> _Narrowed:
+    """Let a source read the edges between frontiers; it needs no column but their ends if nothing else is asked."""
+    ids: dict[str, Frontier] = {}
+    for column, one in zip((side.start, side.end), asked.sets, strict=False):
+        ids[column] = ids[column] & one if column in ids else one
+    read = source.within(ids, list(dict.fromkeys((side.start, side.end))) if only_ends else None)
+    told = tuple(Publication(column, len(one), len(one.to_bytes())) for column, one in ids.items())
+    return _Narrowed(read.frame if where is None else _where(read.frame, where, side), told, read=read)
+
+
+def _with_reads(step: Step, sides: Sequence[Side], parts: Sequence[_Narrowed]) -> Step:
+    """Add to a step what its sources read."""
+    reads = [part.read for part in parts if part.read is not None]
+    sources = [side.source for side in sides if side.source is not None]
+    return replace(
+        step,
+        files_read=step.files_read + sum(read.parts_read for read in reads),
+        files_total=step.files_total + sum(source.part_count for source in sources),
+        rows_read=sum(read.rows_read for read in reads),
+        rows_total=sum(source.row_count for source in sources),
+    )
+
+
 def _publishers(side: Side, within: Frontier | None) -> tuple[Publisher, ...]:
+    if side.source is not None:
+        return ()
     first = publish(side.frame, side.start, rows=False)
     return (first,) if within is None else (first, publish(first.frame, side.end, rows=False))
 
