@@ -124,6 +124,6 @@ def test_patterns_are_read() -> None:
         PatternEdge("c", "a", "x", directed=False),
         PatternEdge("c", " 0"),
     )
-    assert [str(edge) for edge in found.edges] == ["(a)-[:paid]->(b)", "(c)-->(b)", "(c)-[:x]-(a)", "(c)-->(_0)"]
+    assert [str(edge) for edge in found.edges] == ["(a)-[:paid]->(b)", "(c)-->(b)", "(c)-[:x]-(a)", "(c)-->()"]
     with pytest.raises(BadInput, match="where an edge should be"):
         read_pattern("(a)(b)")

@@ -35,7 +35,7 @@ def cluster(
     Graph(edges, src, dst)  # which says what is wrong with the columns before anything is written
     spark = edges.sparkSession
     count = files or max(spark.sparkContext.defaultParallelism * 4, 8)
-    tables = []
+    tables: list[DataFrame] = []
     for number, (name, first, second) in enumerate((("by_src", src, dst), ("by_dst", dst, src)), start=1):
         target = str(PurePosixPath(path) / name) if "://" not in path else f"{path.rstrip('/')}/{name}"
         if progress is not None:
