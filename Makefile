@@ -19,6 +19,8 @@ PYSPARK ?= pyspark
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 # What needs no Spark must not find one either: there is no Java in this place.
 FAST := JAVA_HOME=/nonexistent HYPOTHESIS_PROFILE=fast $(PYTEST) -m "not spark"
+# Delta, Iceberg and databases have a Spark of their own; a run of some tests only leaves them out.
+TABLES = $(if $(ARGS)$(filter-out pyspark,$(PYSPARK)),true,tools/test_tables.sh $(VENV))
 THOROUGH := HEADGATE_QUERIES=5000 HEADGATE_STREAMS=500 HEADGATE_SUITES=all HYPOTHESIS_PROFILE=thorough
 
 .PHONY: demo
@@ -32,6 +34,7 @@ test-fast: $(READY) ## what needs neither Spark nor Java: under a minute
 .PHONY: test
 test: $(READY) ## everything that has to pass (ARGS="-k name" narrows it)
 	@$(WITH_JAVA) $(PYTEST) $(ARGS)
+	@$(TABLES)
 
 .PHONY: test-all
 test-all: $(READY) ## the same with every query, stream and example that can be drawn: hours
@@ -47,6 +50,7 @@ check: $(READY) ## formatting, lint and types, then the tests: what CI runs
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy
 	@$(WITH_JAVA) $(PYTEST) $(ARGS)
+	@$(TABLES)
 
 .PHONY: coverage
 coverage: $(READY) ## how much of the code the fast tests run

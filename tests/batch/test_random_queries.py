@@ -101,12 +101,15 @@ def count(tally: Tally, gate: Gate, answers: list[Answer]) -> None:
 
 
 def check_all(counts: Path, chunk: int, tally: Tally) -> None:
-    """Leave a tally; the chunk that ends last judges all: filters that are rare, or empty answers, would prove little."""
+    """Leave a tally; the chunk that ends last judges all, where they are many.
+
+    Filters that are rare, or empty answers, would prove little.
+    """
     written = counts / f".{chunk}"
     written.write_text(f"{tally.ran} {tally.filtered} {tally.failed}")
     written.rename(counts / f"{chunk}")
     left = [tuple(map(int, path.read_text().split())) for path in counts.glob("[0-9]*")]
     ran, filtered, failed = (sum(column) for column in zip(*left, strict=True))
-    if ran >= 50 and len(left) == len(CHUNKS):
+    if ran >= 200 and len(left) == len(CHUNKS):
         assert filtered >= ran / 3, f"only {filtered} of {ran} cases had a filter and found rows"
         assert failed <= 0.06 * ran, f"{failed} of {ran} cases ended with an error"

@@ -74,6 +74,8 @@ class SparkBridge:
         present = experimental.extraOptimizations()
         rules = [present.apply(i) for i in range(present.size())]
         self._set([*rules, self._rule])
+        # stays when the rule goes: a plan that was made with it may still be executed
+        self._classes.call("scan.AlternativesStrategy", "install", self._spark._jsparkSession)
 
     def remove(self) -> None:
         """Take the rule out; other people's rules stay where they were."""

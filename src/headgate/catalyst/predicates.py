@@ -17,7 +17,15 @@ from headgate.domain.values import Bitmap, Discrete, is_full
 
 EXACT_RANGES = 10  # as many alternatives as Spark pushes into Parquet by itself
 MAX_RANGES = 4
+SOURCE_RANGES = 32
+SOURCE_VALUES = 200
 _INSET = 400
+_DAYS_BEFORE_1970 = 25_567  # since 1900: every calendar in use agrees on what came after
+_FIRST_DAY = {
+    "date": -_DAYS_BEFORE_1970,
+    "timestamp": -_DAYS_BEFORE_1970 * 86_400_000_000,
+    "timestamp_ntz": -_DAYS_BEFORE_1970 * 86_400_000_000,
+}
 _MOST_RUNS = 1_000_000
 _BIT_TESTED = ("tinyint", "smallint", "int", "bigint")
 
@@ -36,6 +44,34 @@ def range_predicate(column: int, domain: Domain) -> Predicate | None:
     if isinstance(cover.values, Discrete) and runs == len(cover.values.places):
         return Predicate(column=column, values=_literals(cover), null=domain.null_allowed)
     return Predicate(column=column, ranges=_ranges(cover), null=domain.null_allowed)
+
+
+def source_predicate(column: int, domain: Domain) -> Predicate | None:
+    """Return what a table with statistics of its own is told: a few ranges, cut at the widest gaps, and a short list.
+
+    Iceberg keeps every file above 200 listed values, Delta takes a list for one range: ranges serve both. None where a
+    source may order values otherwise than Spark does.
+    """
+    if domain.type.is_float or domain.type is BINARY:
+        return None
+    if is_full(domain.values):
+        return None if domain.null_allowed else Predicate(column=column, ranges=[(None, None)])
+    ranges = _ranges(domain.simplify(SOURCE_RANGES))
+    if any(_is_ordered_otherwise(domain, end) for pair in ranges for end in pair):
+        return None
+    values = domain.values
+    listed = isinstance(values, Discrete) and SOURCE_RANGES < len(values.places) <= SOURCE_VALUES
+    return Predicate(
+        column=column, values=_literals(domain) if listed else None, ranges=ranges, null=domain.null_allowed
+    )
+
+
+def _is_ordered_otherwise(domain: Domain, end: Literal) -> bool:
+    """Old days may be counted in another calendar; text beyond U+D800 is sorted otherwise in UTF-16."""
+    if isinstance(end, str) and domain.type.name == "string":
+        return any(character >= "\ud800" for character in end)
+    first = _FIRST_DAY.get(domain.type.name)
+    return first is not None and isinstance(end, int) and end < first
 
 
 def reader_predicate(column: int, domain: Domain) -> Predicate | None:

@@ -12,7 +12,7 @@ from headgate.catalyst.compiler import JavaClasses, texts
 from headgate.catalyst.listing import read_listing
 from headgate.catalyst.packed import PackedBuild, unpack_builds, unpack_tap
 from headgate.catalyst.reader import read_plan
-from headgate.catalyst.wire import BuildOrders, LateNumbers, PlanEdits, SessionFacts, decoded, encoded
+from headgate.catalyst.wire import BuildOrders, Executed, LateNumbers, PlanEdits, SessionFacts, decoded, encoded
 from headgate.domain import encode_json
 from headgate.filters import Snapshot
 from headgate.plan import Node
@@ -56,9 +56,9 @@ class CatalystQuery:
         """Stop waiting for a tap."""
         self._context.taps().forget(filter)
 
-    def outdated(self) -> str:
-        """Say why the written plan ran as if it had no filters, or nothing: its tables may have changed by then."""
-        return str(self._context.outdated() or "")
+    def executed(self) -> Executed:
+        """Return what showed when the written plan was executed, as far as it was."""
+        return decoded(str(self._context.executed()), Executed)
 
     def release(self) -> None:
         """Let go of the plan and of what was collected for it."""

@@ -171,6 +171,26 @@ class LateNumbers(_Message, frozen=True, kw_only=True):
         return self.scans.get(scan, Unread())
 
 
+class ToldRead(_Message, frozen=True, kw_only=True):
+    """What one told scan has read, as its source counted it; None where it does not count."""
+
+    files: int | None = None
+    files_total: int | None = None
+    rows: int | None = None
+
+
+class Executed(_Message, frozen=True, kw_only=True):
+    """What showed when a plan was executed: what told scans have read, by node number, and why it ran unfiltered.
+
+    The tables of a plan may have changed by then; ``outdated`` is empty where they have not. ``untold`` are scans whose
+    source could not be told anything after all.
+    """
+
+    outdated: str = ""
+    scans: dict[int, ToldRead] = {}
+    untold: list[int] = []
+
+
 class SourceLog(_Message, frozen=True, kw_only=True):
     """One source of a micro-batch; ``cut_off`` is in microseconds since 1970."""
 

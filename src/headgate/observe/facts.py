@@ -28,9 +28,12 @@ class FilterFacts:
 
 @dataclass(frozen=True, slots=True)
 class ScanFacts:
-    """What filters made of one scan: what is left of it, which filters narrowed it, and why others did not."""
+    """What filters made of one scan: which of them narrowed it, and why others did not.
 
-    verdict: ScanVerdict
+    ``verdict`` is what is left of its files, or None where only its source knows.
+    """
+
+    verdict: ScanVerdict | None
     filters: tuple[str, ...] = ()
     idle: Mapping[str, str] = field(default_factory=dict)
 

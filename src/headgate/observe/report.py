@@ -13,7 +13,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from headgate.catalyst.wire import Closed, FilterCounts, Unread
+from headgate.catalyst.wire import Closed, Executed, FilterCounts, ToldRead, Unread
 from headgate.plan.sizes import readable_bytes
 from headgate.prune import ScanVerdict
 
@@ -96,7 +96,8 @@ class ScanReport:
     """One scan of files. Bytes are those of the files and row groups that are left to read, all columns counted.
 
     ``table`` is the name of the table or view, else the folder; ``path`` is the folder in any case. What late filters
-    leave unread counts as soon as the task that met it has ended.
+    leave unread counts as soon as the task that met it has ended. A table that skips by its own statistics counts its
+    files, and all sources that are told conditions their rows, when the query has run.
     """
 
     table: str
@@ -110,6 +111,13 @@ class ScanReport:
     filters: list[str] = field(default_factory=list)
     reason: str = ""
     path: str = ""
+    rows_read: int | None = None
+
+    def take_in_told(self, read: ToldRead) -> None:
+        """Take in what a table that skips files by its own statistics counted while it was read."""
+        self.rows_read = read.rows
+        if read.files is not None:
+            self.files_read, self.files_total = read.files, read.files_total or read.files
 
     def take_in(self, planned: ScanVerdict, unread: Unread | None = None) -> None:
         """Take in what planning left of the scan, and what late filters left unread of that."""
@@ -155,6 +163,17 @@ class QueryReport:
         """Bytes left to read."""
         return sum(scan.bytes_read for scan in self.scans)
 
+    def take_in_executed(self, executed: Executed) -> None:
+        """Take in what showed when the query was written and executed."""
+        for scan in self.scans:
+            if scan.node in executed.scans:
+                scan.take_in_told(executed.scans[scan.node])
+            if scan.node in executed.untold and scan.filters:
+                scan.filters, scan.reason = [], _UNTOLD
+        for applied in self.filters:
+            if applied.state is FilterState.APPLIED and not any(applied.id in scan.filters for scan in self.scans):
+                applied.state, applied.applied_to, applied.reason = FilterState.COLLECTED, [], _UNTOLD
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data."""
         return asdict(self)
@@ -186,6 +205,7 @@ class QueryReport:
         )
 
 
+_UNTOLD = "its source took conditions, a limit or an aggregate that Spark does not name, so it cannot be asked anew"
 _SCAN_HEADS = ("table", "files", "row groups", "bytes", "filters", "why not")
 _FILTER_HEADS = ("id", "join", "column", "kind", "values", "state", "applied to", "why not, or when")
 

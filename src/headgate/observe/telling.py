@@ -27,7 +27,7 @@ class _Telling:
     def report(self) -> QueryReport:
         """Tell it all."""
         joins = [self._join(node) for node in self._nodes.values() if isinstance(node, Join)]
-        scans = [self._scan(node) for node in self._nodes.values() if isinstance(node, Scan) and node.reads_files]
+        scans = [self._scan(node) for node in self._nodes.values() if isinstance(node, Scan) and node.is_reported]
         filters = list(self._filters.values())
         return QueryReport(filters, scans, joins, plan_ms=self._facts.plan_ms, build_ms=self._facts.build_ms)
 

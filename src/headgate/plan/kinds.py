@@ -40,7 +40,8 @@ class Can(StrEnum):
 
     REREAD: it gives the same rows when it is read again, as long as its files stay the same. PRUNE: files and parts of
     files can be left out. STATISTICS: footers say what lies in a part of a file. GATE: files can be left out while it
-    runs. PUSH: its reader takes conditions.
+    runs. PUSH: its reader takes conditions. RANGES: the table itself skips what it can by conditions that it is told.
+    ROWS: rows can be dropped before they are moved.
     """
 
     REREAD = "reread"
@@ -48,6 +49,12 @@ class Can(StrEnum):
     STATISTICS = "statistics"
     GATE = "gate"
     PUSH = "push"
+    RANGES = "ranges"
+    ROWS = "rows"
+
+
+TOLD = frozenset({Can.RANGES, Can.ROWS})
+"""What a scan can that Headgate tells conditions, without knowing its files."""
 
 
 class Source(StrEnum):
@@ -67,5 +74,7 @@ class Source(StrEnum):
     CACHE = "cache"
     CHECKPOINT = "checkpoint"
     RDD = "rdd"
+    DELTA = "delta"
+    ICEBERG = "iceberg"
     JDBC = "jdbc"
     OTHER = "other"

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headgate.plan.kinds import Can, Feed, Op, Source
+from headgate.plan.kinds import TOLD, Can, Feed, Op, Source
+
+_TABLES = (Source.DELTA, Source.ICEBERG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ class Scan(Node):
     """A leaf; ``can`` says what can be done with it, and ``source`` only what to call it.
 
     ``table`` is what people call it: a table, a view, or else the folder, which is its ``path``. ``published`` has the
-    publications that it is marked with, each with the name of a column.
+    publications that it is marked with, each with the name of a column. ``compares`` has the columns that a told table
+    compares just as Spark does; None: all of them.
     """
 
     source: Source = Source.OTHER
@@ -104,11 +107,22 @@ class Scan(Node):
     by_field_id: bool = False
     path: str = ""
     published: tuple[tuple[str, str], ...] = ()
+    compares: frozenset[int] | None = None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the scan is told conditions, since its files are its own."""
+        return Can.PRUNE not in self.can and bool(self.can & TOLD)
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether what the scan reads is worth a line in the report."""
+        return self.reads_files or Can.RANGES in self.can
 
     @property
     def reads_files(self) -> bool:
         """Whether the scan reads files."""
-        return self.source in (Source.PARQUET, Source.FILES, Source.NARROWED, Source.UNKNOWN_FILES)
+        return self.source in (Source.PARQUET, Source.FILES, Source.NARROWED, Source.UNKNOWN_FILES, *_TABLES)
 
     @property
     def is_part_of_the_query(self) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headgate.catalyst.predicates import range_predicate, reader_predicate, row_predicate
+from headgate.catalyst.predicates import range_predicate, reader_predicate, row_predicate, source_predicate
 from headgate.catalyst.wire import Predicate, ScanEdit
 from headgate.config import Settings
 from headgate.domain import Domain, coerce, value_type
 from headgate.observe import ScanFacts
 from headgate.plan import Consumer
+from headgate.plan.kinds import Can
+from headgate.plan.nodes import Scan
 from headgate.prune import ScanVerdict
 from headgate.query.row_cost import RowFilterCost
 from headgate.query.scans import Scans
@@ -52,13 +54,11 @@ def narrowed(
     columns = _by_column(stored)
     if not columns:
         return None
+    if scans.nodes[scan].is_told:
+        return _told(scan, arrived, stored, columns, scans, cost, settings, exact=exact)
     verdict = scans.prune(scan, _named(scan, columns, scans))
     shuffled = {one.consumer.column for one in arrived if one.consumer.shuffles or not one.has_rows}
-    by_rows = {
-        one.consumer.column
-        for one in arrived
-        if one.consumer.by_rows and cost.keeps_few(one.planned, one.domain.count(), one.consumer)
-    }
+    by_rows = _columns_by_rows(arrived, cost)
     tested_above = {one.consumer.column for one in arrived if one.for_reader}
     tests = _tests(columns, verdict, shuffled, by_rows, tested_above, settings, exact=exact)
     used = _used(scan, stored, verdict, {test.column for test in tests}, scans)
@@ -67,6 +67,47 @@ def narrowed(
         return Narrowed(None, facts)
     keep = verdict.keep if verdict.removes_something else None
     return Narrowed(ScanEdit(keep=keep, row_groups=dict(verdict.row_groups), filters=tests), facts)
+
+
+def _told(
+    scan: int,
+    arrived: Sequence[Arrived],
+    stored: Sequence[_Stored],
+    columns: Mapping[int, Domain],
+    scans: Scans,
+    cost: RowFilterCost,
+    settings: Settings,
+    *,
+    exact: bool,
+) -> Narrowed:
+    """Narrow a scan whose files are its own: it is told ranges, and rows are tested where that spares a shuffle."""
+    node = scans.nodes[scan]
+    by_rows = _columns_by_rows(arrived, cost)
+    tests = []
+    for column, domain in columns.items():
+        if Can.RANGES in node.can:
+            tests.append(source_predicate(column, domain))
+        if settings.filter_rows and (exact or column in by_rows):
+            tests.append(row_predicate(column, domain))
+    found = [test for test in tests if test is not None]
+    told = {test.column for test in found}
+    used = list(dict.fromkeys(one.filter for one in stored if one.narrows and one.consumer.column in told))
+    idle = {one.filter: _why_not_told(node) for one in stored if one.filter not in used}
+    return Narrowed(ScanEdit(filters=found) if found else None, ScanFacts(None, tuple(used), idle))
+
+
+def _why_not_told(scan: Scan) -> str:
+    if Can.RANGES in scan.can:
+        return f"{scan.format} may order such values otherwise than Spark does, so it is not asked to skip by them"
+    return f"{scan.format} files have no statistics to skip anything by, and dropping rows early would not pay"
+
+
+def _columns_by_rows(arrived: Sequence[Arrived], cost: RowFilterCost) -> set[int]:
+    return {
+        one.consumer.column
+        for one in arrived
+        if one.consumer.by_rows and cost.keeps_few(one.planned, one.domain.count(), one.consumer)
+    }
 
 
 def column_domains(scan: int, arrived: Sequence[Arrived], scans: Scans) -> Mapping[str, Domain]:

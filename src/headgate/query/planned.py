@@ -31,8 +31,10 @@ class PlannedQuery:
         """Return the report, with what late filters have done by now and whether the filters were used at all."""
         if self._run is not None:
             self._report = self._run.report(None if self.late is None else self.late.facts())
-        if outdated := self._query.outdated():
-            self._report.note = f"The query ran unfiltered: {outdated}"
+        executed = self._query.executed()
+        self._report.take_in_executed(executed)
+        if executed.outdated:
+            self._report.note = f"The query ran unfiltered: {executed.outdated}"
         return self._report
 
     def follows(self, publication: str) -> bool:

@@ -65,7 +65,8 @@ class Scans:
         """Say how well the row groups of a scan separate the values of a column."""
         key = (scan, column)
         if key not in self._clustering:
-            self._clustering[key] = self._judge(scan, column)
+            told = self.nodes[scan].is_told
+            self._clustering[key] = self._told(scan) if told else self._judge(scan, column)
         return self._clustering[key]
 
     def prune(self, scan: int, domains: dict[str, Domain]) -> ScanVerdict:
@@ -112,6 +113,12 @@ class Scans:
     def can_gate(self, scan: int) -> bool:
         """Whether late filters can be applied to a scan: its files must be known, and its columns found by name."""
         return Can.GATE in self.nodes[scan].can and bool(self.layout(scan).files)
+
+    def _told(self, scan: int) -> Clustering:
+        """Say that a table with statistics of its own may skip something: how much, only it knows."""
+        node = self.nodes[scan]
+        why = "" if Can.RANGES in node.can else f"{node.format} files have no statistics to skip anything by"
+        return Clustering(0, 0.0, why)
 
     def _judge(self, scan: int, column: int) -> Clustering:
         found = self.nodes[scan].find_column(column)

@@ -98,7 +98,9 @@ def _consumer_reason(consumer: Consumer, scan: Node) -> str:
     assert isinstance(scan, Scan)
     if Can.PRUNE not in scan.can and scan.source is Source.NARROWED:
         return "Headgate has already narrowed this scan"
-    if Can.PRUNE not in scan.can:
+    if scan.is_told and scan.compares is not None and consumer.column not in scan.compares:
+        return f"{scan.table} may compare the values of this column otherwise than Spark does"
+    if Can.PRUNE not in scan.can and not scan.is_told:
         return f"the scan of {scan.format or scan.table} has no file statistics that Headgate can use"
     return _type_reason(scan, consumer.column, consumer.compared)
 

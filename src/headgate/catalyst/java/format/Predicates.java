@@ -49,12 +49,15 @@ public class Predicates {
   }
 
   private static Expression ranges(Attribute column, JsonNode ranges) {
-    Expression any = null;
-    for (int i = 0; i < ranges.size(); i++) {
-      Expression one = range(column, Json.item(Json.item(ranges, i), 0), Json.item(Json.item(ranges, i), 1));
-      any = any == null ? one : new Or(any, one);
-    }
-    return any == null ? Literal$.MODULE$.FalseLiteral() : any;
+    List each = new ArrayList();
+    for (int i = 0; i < ranges.size(); i++) each.add(range(column, Json.item(Json.item(ranges, i), 0), Json.item(Json.item(ranges, i), 1)));
+    return each.isEmpty() ? Literal$.MODULE$.FalseLiteral() : anyOf(each);
+  }
+
+  /** As a balanced tree: some sources walk conditions recursively, and a chain of many would overflow their stack. */
+  private static Expression anyOf(List parts) {
+    int half = parts.size() / 2;
+    return half == 0 ? (Expression) parts.get(0) : new Or(anyOf(parts.subList(0, half)), anyOf(parts.subList(half, parts.size())));
   }
 
   private static Expression range(Attribute column, JsonNode low, JsonNode high) {

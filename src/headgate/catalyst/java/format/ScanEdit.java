@@ -10,6 +10,8 @@ import headgate.scan.EvenTasks;
 import headgate.scan.FileListing;
 import headgate.scan.Listings;
 import headgate.scan.Snapshot;
+import headgate.scan.ToldReads;
+import headgate.scan.ToldScans;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -35,9 +37,11 @@ public class ScanEdit {
   public final LateSource source;
   public final LateFilterCounts counts;
   public final boolean caseSensitive;
+  private final ToldReads reads;
 
   public ScanEdit(int scan, JsonNode edit, Listings listings, Snapshot snapshot, EvenTasks even, LateSource source, LateFilterCounts counts,
-      boolean caseSensitive) {
+      boolean caseSensitive, ToldReads reads) {
+    this.reads = reads;
     this.scan = scan;
     this.keep = given(edit, "keep");
     this.rowGroups = given(edit, "rowGroups");
@@ -50,6 +54,12 @@ public class ScanEdit {
     this.counts = counts;
     this.caseSensitive = caseSensitive;
   }
+
+  /** Asks for what the source of this scan counts while it is read through this leaf. */
+  void expectTold(LogicalPlan leaf) { ToldScans.expect(leaf, scan, reads); }
+
+  /** Notes that the source of this scan could not be told anything. */
+  void noteUntold() { reads.untold(scan); }
 
   private static JsonNode given(JsonNode edit, String name) {
     JsonNode found = Json.field(edit, name);

@@ -16,6 +16,8 @@ public interface TableFormat {
    * "reread": it gives the same rows when it is read again, as long as its files stay the same.
    * "prune": files, and parts of files, can be left out. "statistics": footers say what lies in a part of a file.
    * "gate": files can be left out while the scan runs. "push": its reader takes conditions.
+   * "ranges": the table skips what it can by conditions that it is told; "compares" lists the columns where not all will do.
+   * "rows": rows can be dropped before they are moved.
    */
   void describe(LogicalPlan leaf, ScanNames names, Map out);
 

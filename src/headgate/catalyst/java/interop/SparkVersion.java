@@ -64,6 +64,15 @@ public class SparkVersion {
     return owner.getClass().getMethod(method, new Class[0]).invoke(owner, new Object[0]);
   }
 
+  /** The same, or null where this Spark has no such method. */
+  public static Object readIfThere(Object owner, String method) {
+    try {
+      return read(owner, method);
+    } catch (Exception absent) {
+      return null;
+    }
+  }
+
   private static Class classOf(String name) {
     try {
       return Class.forName(name, false, LogicalPlan.class.getClassLoader());

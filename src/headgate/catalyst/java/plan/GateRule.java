@@ -4,8 +4,10 @@ import headgate.format.Published;
 import headgate.interop.Failures;
 import headgate.interop.Rethrow;
 import headgate.late.QueryEnds;
+import headgate.scan.Alternatives;
 import headgate.scan.EvenTasks;
 import headgate.scan.KnownFiles;
+import headgate.scan.ToldScans;
 import headgate.stream.StreamGate;
 import headgate.tap.Taps;
 import java.lang.ref.WeakReference;
@@ -35,6 +37,7 @@ public class GateRule extends Rule {
   private final ThreadLocal paused = new ThreadLocal();
   private final QueryEnds ends = new QueryEnds();
   private final Taps taps = new Taps();
+  private final ToldScans told = new ToldScans();
   private final EvenTasks even;
 
   public GateRule(SparkSession session, scala.Function1 rewrite) {
@@ -43,6 +46,7 @@ public class GateRule extends Rule {
     this.rewrite = rewrite;
     this.even = new EvenTasks(session);
     session.listenerManager().register(ends);
+    session.listenerManager().register(told);
     session.sparkContext().addSparkListener(taps);
   }
 
@@ -52,17 +56,26 @@ public class GateRule extends Rule {
     // a subquery is optimized by itself first, but may yet become a join of the whole plan
     if (plan instanceof Subquery) return plan;
     LogicalPlan logical = (LogicalPlan) plan;
-    lastSeen = new WeakReference(logical);
-    seen++;
+    boolean mayFilter = logical.containsPattern(TreePattern$.MODULE$.JOIN()) || Published.isIn(logical);
+    if (mayFilter || !isNested()) {
+      lastSeen = new WeakReference(logical);
+      seen++;
+    }
     if (logical.isStreaming()) return !onlyMarked && enabled() ? streaming(logical) : plan;
     if (!isWanted(logical) || isWritten(logical)) return plan;
     NarrowedSubqueries subqueries = new NarrowedSubqueries(this);
     subqueries.prepare(logical);
-    boolean mayFilter = logical.containsPattern(TreePattern$.MODULE$.JOIN()) || Published.isIn(logical);
     LogicalPlan result = mayFilter ? narrowed(logical) : logical;
     if (!subqueries.isEmpty()) result = subqueries.inTree(result);
     finished.set(new WeakReference(result));
     return result;
+  }
+
+  /** Whether the plan is of a query in the middle of another one: a table format asks its own log which files to read. */
+  private boolean isNested() {
+    String own = session.sparkContext().getLocalProperty("spark.sql.execution.id");
+    String root = session.sparkContext().getLocalProperty("spark.sql.execution.root.id");
+    return own != null && root != null && !own.equals(root);
   }
 
   /** A plan with its filters, or itself where there are none; only a cancellation by the user gets through. */
@@ -101,7 +114,7 @@ public class GateRule extends Rule {
   /** Other rules may bring a plan here again that carries its filters already. */
   private static boolean isWritten(LogicalPlan plan) {
     HadoopFsRelation files = KnownFiles.of(plan);
-    if (files != null && KnownFiles.isNarrowed(files.location())) return true;
+    if (plan instanceof Alternatives || (files != null && KnownFiles.isNarrowed(files.location()))) return true;
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) if (isWritten((LogicalPlan) each.next())) return true;
     return false;
@@ -116,6 +129,7 @@ public class GateRule extends Rule {
   public void close() {
     closed = true;
     session.listenerManager().unregister(ends);
+    session.listenerManager().unregister(told);
     session.sparkContext().removeSparkListener(taps);
   }
 

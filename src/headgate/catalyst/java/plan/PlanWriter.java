@@ -6,6 +6,7 @@ import headgate.build.Build;
 import headgate.build.KeptRows;
 import headgate.format.ScanEdit;
 import headgate.format.TableFormats;
+import headgate.format.ToldScan;
 import headgate.interop.Json;
 import headgate.interop.Seqs;
 import headgate.interop.SparkVersion;
@@ -76,6 +77,11 @@ public class PlanWriter {
       Build collected = (Build) context.builds.get(build.asInt());
       return kept(plan, collected);
     }
+    ToldScan told = scans == null ? null : ToldScan.at(plan);
+    if (told != null && Json.field(scans, String.valueOf(id + told.depth)) != null) {
+      at = id + told.depth + 1;
+      return told.narrowed(edit(id + told.depth, Json.field(scans, String.valueOf(id + told.depth))));
+    }
     JsonNode scan = scans == null ? null : Json.field(scans, String.valueOf(id));
     if (scan != null) return TableFormats.of(plan).narrow(plan, edit(id, scan));
     List children = new ArrayList();
@@ -96,7 +102,8 @@ public class PlanWriter {
 
   private ScanEdit edit(int id, JsonNode scan) {
     boolean caseSensitive = context.session.sessionState().conf().caseSensitiveAnalysis();
-    return new ScanEdit(id, scan, context.listings, snapshot, context.even, context.late.source(), context.late.counts(), caseSensitive);
+    return new ScanEdit(id, scan, context.listings, snapshot, context.even, context.late.source(), context.late.counts(), caseSensitive,
+        context.reads);
   }
 
   /** The rows of a build side in its place. */

@@ -1,25 +1,31 @@
 package headgate.plan;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import headgate.build.Build;
 import headgate.build.BuildOwner;
 import headgate.build.Builds;
 import headgate.format.TableFormats;
 import headgate.interop.Handover;
+import headgate.interop.ListenerBus;
 import headgate.late.QueryEnds;
 import headgate.late.QueryLate;
 import headgate.scan.EvenTasks;
 import headgate.scan.Listings;
 import headgate.scan.TailReader;
+import headgate.scan.ToldReads;
 import headgate.tap.QueryTaps;
 import headgate.tap.Taps;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 
 /** One query on its way through Headgate: its plan, its nodes by number, its file listings and its collected builds. */
 public class QueryContext implements BuildOwner {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
   public final SparkSession session;
   public LogicalPlan plan;
   public final Properties localProperties;
@@ -30,6 +36,7 @@ public class QueryContext implements BuildOwner {
   public final EvenTasks even;
   public final QueryTaps taps;
   public final QueryLate late;
+  public final ToldReads reads = new ToldReads();
 
   public QueryContext(SparkSession session, LogicalPlan plan, Taps taps, EvenTasks even, QueryEnds ends) {
     this.session = session;
@@ -53,8 +60,15 @@ public class QueryContext implements BuildOwner {
     return Handover.of(TableFormats.of(node(id)).list(node(id), listings));
   }
 
-  /** Why the plan ran unfiltered although it has filters, or null. */
-  public String outdated() { return listings.outdated(); }
+  /** What showed when the plan was executed, as JSON: `Executed` in catalyst/wire.py. */
+  public String executed() throws Exception {
+    if (reads.isMissing()) ListenerBus.await(session.sparkContext(), 2000L);
+    Map document = new LinkedHashMap();
+    if (listings.outdated() != null) document.put("outdated", listings.outdated());
+    document.put("scans", reads.counts());
+    document.put("untold", reads.untold());
+    return MAPPER.writeValueAsString(document);
+  }
 
   /** Starts build sides (JSON) side by side; what they give is awaited. */
   public Builds startBuilds(String requestJson) throws Exception { return new Builds(this, requestJson); }

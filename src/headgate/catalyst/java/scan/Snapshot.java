@@ -25,6 +25,9 @@ public class Snapshot {
     this.outcome = outcome;
   }
 
+  /** Whether there is nothing that could change. */
+  public synchronized boolean isEmpty() { return listings != null && listings.isEmpty() && caches.isEmpty(); }
+
   public synchronized boolean holds() {
     if (holds == null) {
       String changed = changed();
@@ -35,6 +38,8 @@ public class Snapshot {
     }
     return holds.booleanValue();
   }
+
+  public String toString() { return "tables as they were"; }
 
   private String changed() {
     for (int i = 0; i < caches.size(); i++) {

@@ -1,0 +1,53 @@
+package headgate.format;
+
+import headgate.scan.ScanNames;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.execution.datasources.v2.FileScan;
+import org.apache.spark.sql.execution.datasources.v2.V1ScanWrapper;
+
+/** Scans of sources of the second version (Iceberg, catalogs of databases, files): told by pushing their conditions down again. */
+public class SourceScans extends ToldTable {
+  private static final String ICEBERG = "org.apache.iceberg.spark.source.";
+
+  public boolean recognises(LogicalPlan leaf) { return leaf instanceof DataSourceV2ScanRelation && !leaf.isStreaming(); }
+
+  public void describe(LogicalPlan leaf, ScanNames names, Map out) {
+    DataSourceV2ScanRelation scan = (DataSourceV2ScanRelation) leaf;
+    String kind = kind(scan);
+    List can = new ArrayList();
+    if (isBoundToVersion(scan) || scan.scan() instanceof FileScan) can.add("reread");
+    if (PushedAgain.mayBePushed(scan)) can.add("ranges");
+    out.put("source", source(kind));
+    out.put("can", can);
+    out.put("format", kind);
+    out.put("table", scan.relation().name());
+    if (kind.equals("JDBC") || kind.equals("ORC")) out.put("compares", Databases.compared(leaf.output()));
+  }
+
+  private static String source(String kind) {
+    if (kind.equals("Iceberg") || kind.equals("JDBC")) return kind.toLowerCase();
+    return kind.equals("other") ? kind : "files";
+  }
+
+  private static String kind(DataSourceV2ScanRelation scan) {
+    String name = scan.scan().getClass().getName();
+    if (name.startsWith(ICEBERG)) return "Iceberg";
+    if (scan.scan() instanceof V1ScanWrapper) return "JDBC";
+    if (name.endsWith(".OrcScan")) return "ORC";
+    return name.endsWith(".ParquetScan") ? "Parquet" : "other";
+  }
+
+  /** Whether a scan reads one version of its table, however often it is read. */
+  private static boolean isBoundToVersion(DataSourceV2ScanRelation scan) {
+    return scan.scan().getClass().getName().equals(ICEBERG + "SparkBatchQueryScan");
+  }
+
+  public LogicalPlan told(LogicalPlan leaf, Expression before, Expression test) {
+    return PushedAgain.with((DataSourceV2ScanRelation) leaf, before, test);
+  }
+}

@@ -1,0 +1,83 @@
+package headgate.scan;
+
+import headgate.interop.SparkVersion;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.execution.FileSourceScanExec;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.util.QueryExecutionListener;
+import org.apache.spark.util.AccumulatorV2;
+
+/** Takes what told scans have read from the metrics of the plans that ran; scans bear a mark. */
+public class ToldScans implements QueryExecutionListener {
+  private static final TreeNodeTag TOLD = new TreeNodeTag("headgate.told");
+
+  /** Marks the leaf of a scan that was told something; Spark copies plans with their marks. */
+  public static void expect(LogicalPlan leaf, int scan, ToldReads reads) {
+    reads.expect();
+    leaf.setTagValue(TOLD, new Object[] {Integer.valueOf(scan), reads});
+  }
+
+  public void onSuccess(String function, QueryExecution execution, long nanoseconds) { note(execution); }
+  public void onFailure(String function, QueryExecution execution, Exception failure) { note(execution); }
+
+  private void note(QueryExecution execution) {
+    try {
+      visit(execution.executedPlan());
+    } catch (Throwable unplanned) {
+      return;
+    }
+  }
+
+  private void visit(SparkPlan plan) {
+    if (plan instanceof AdaptiveSparkPlanExec) visit(((AdaptiveSparkPlanExec) plan).executedPlan());
+    else if (plan instanceof QueryStageExec) visit(((QueryStageExec) plan).plan());
+    else if (plan.children().isEmpty()) leaf(plan);
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) visit((SparkPlan) each.next());
+    scala.collection.Iterator inside = plan.subqueries().iterator();
+    while (inside.hasNext()) visit((SparkPlan) inside.next());
+  }
+
+  private static void leaf(SparkPlan scan) {
+    if (scan.logicalLink().isEmpty()) return;
+    LogicalPlan below = (LogicalPlan) scan.logicalLink().get();
+    while (!below.children().isEmpty()) below = (LogicalPlan) below.children().head();
+    scala.Option mark = below.getTagValue(TOLD);
+    if (mark.isEmpty()) return;
+    Object[] told = (Object[]) mark.get();
+    ((ToldReads) told[1]).note(((Integer) told[0]).intValue(), counted(scan));
+  }
+
+  private static Map counted(SparkPlan scan) {
+    Map found = new LinkedHashMap();
+    put(found, "rows", metric(scan, "numOutputRows"));
+    long files = metric(scan, scan instanceof FileSourceScanExec ? "numFiles" : "resultDataFiles");
+    long skipped = metric(scan, "skippedDataFiles");
+    put(found, "files", files);
+    long total = scan instanceof FileSourceScanExec ? filesOf((FileSourceScanExec) scan) : skipped < 0L ? -1L : files + skipped;
+    if (files >= 0L) put(found, "filesTotal", total);
+    return found;
+  }
+
+  /** The files of the table's version, as its log says; -1 where there is no log. */
+  private static long filesOf(FileSourceScanExec scan) {
+    Object prepared = SparkVersion.readIfThere(scan.relation().location(), "preparedScan");
+    Object version = prepared == null ? null : SparkVersion.readIfThere(prepared, "scannedSnapshot");
+    Object count = version == null ? null : SparkVersion.readIfThere(version, "numOfFiles");
+    return count == null ? -1L : ((Number) count).longValue();
+  }
+
+  private static void put(Map found, String name, long value) { if (value >= 0L) found.put(name, Long.valueOf(value)); }
+
+  private static long metric(SparkPlan plan, String name) {
+    scala.Option found = plan.metrics().get(name);
+    return found.isEmpty() ? -1L : ((Number) ((AccumulatorV2) (SQLMetric) found.get()).value()).longValue();
+  }
+}

@@ -1,0 +1,94 @@
+"""Sources that are told ranges, with the Spark of all other tests: ORC, files of the second version, databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+
+import headgate
+from tests.batch.differential import compare, enabled, rows_of, settings
+from tests.sources.formats import Tables
+
+ROWS = 4_000
+KINDS = ["orc", "parquet_v2", "orc_v2", "csv", "derby"]
+Read = Callable[[], DataFrame]
+
+
+@pytest.fixture(scope="module")
+def facts(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Read]:
+    """The same 4,000 rows in each kind of source."""
+    tables = Tables(spark, tmp_path_factory.mktemp("told"))
+    frame = spark.range(0, ROWS, 1, 4).selectExpr("id AS k", "id % 7 AS v", "lpad(id, 6, '0') AS s")
+    return {kind: tables.put(kind, frame) for kind in KINDS}
+
+
+def write_keys(spark: SparkSession, path: Path, first: int) -> None:
+    spark.range(30).selectExpr(f"id * 2 + {first} AS key", "id AS w").write.mode("overwrite").parquet(str(path))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_the_same_and_fewer_are_read(spark: SparkSession, facts: dict[str, Read], kind: str) -> None:
+    dim = spark.range(30).selectExpr("id * 2 + 1000 AS key")
+    report = compare(spark, lambda: facts[kind]().join(dim, col("k") == col("key")), strategy="always").report
+    told = [scan for scan in report.scans if scan.filters]
+    if kind == "csv":
+        assert "CSV files have no statistics" in report.scans[0].reason
+    else:
+        assert [scan.rows_read is not None and scan.rows_read < ROWS for scan in told] == [True], str(report)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("broadcast", ["10mb", "-1"])
+def test_a_table_that_changes_before_the_query_runs(
+    spark: SparkSession, facts: dict[str, Read], kind: str, broadcast: str
+) -> None:
+    """The source was told what no longer matters: the whole scan runs instead, whether rows were kept or not."""
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold=broadcast), enabled(spark, strategy="always") as gate:
+        spark.sql("CREATE TABLE told_keys USING parquet AS SELECT id * 2 + 1000 AS key, id AS w FROM range(30)")
+        try:
+            frame = facts[kind]().join(spark.table("told_keys"), col("k") == col("key"), "right")
+            assert frame._jdf.queryExecution().executedPlan() is not None
+            spark.sql("INSERT OVERWRITE told_keys SELECT id * 2 + 3000, id FROM range(30)")
+            found = rows_of(frame)
+            notes = [report.note for report in gate.reports]
+        finally:
+            spark.sql("DROP TABLE told_keys")
+    assert sorted(row[0] for row in found) == list(range(3000, 3060, 2))
+    assert kind == "csv" or any("changed" in note for note in notes)
+
+
+@pytest.mark.parametrize("kind", ["orc", "parquet_v2"])
+def test_a_plan_outlives_the_gate(spark: SparkSession, facts: dict[str, Read], kind: str, tmp_path: Path) -> None:
+    """Planned with Headgate, executed without it: what it left in the plan still runs."""
+    write_keys(spark, tmp_path / "dim", 1000)
+    headgate.enable(spark, strategy="always")
+    frame = facts[kind]().join(spark.read.parquet(str(tmp_path / "dim")), col("k") == col("key"))
+    assert "HeadgateScan" in frame._jdf.queryExecution().optimizedPlan().toString()
+    headgate.disable(spark)
+    assert len(frame.collect()) == 30
+
+
+def test_a_limit_that_was_pushed_is_left_alone(spark: SparkSession, facts: dict[str, Read]) -> None:
+    dim = spark.range(30).selectExpr("id * 2 AS key")
+    compare(
+        spark, lambda: facts["parquet_v2"]().orderBy("k").limit(50).join(dim, col("k") == col("key")), strategy="always"
+    )
+
+
+def test_text_of_a_database_is_not_told(spark: SparkSession, facts: dict[str, Read]) -> None:
+    dim = spark.range(30).selectExpr("lpad(id * 2, 6, '0') AS key")
+    report = compare(spark, lambda: facts["derby"]().join(dim, col("s") == col("key")), strategy="always").report
+    assert "otherwise than Spark" in report.filters[0].reason
+
+
+def test_rows_that_cannot_be_parsed_fail_the_query_as_before(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("1,a\nx,b\n3,c\n")
+    dim = spark.range(1, 2).selectExpr("id AS key")
+    with enabled(spark, strategy="always"), pytest.raises(Exception, match="MALFORMED"):
+        spark.read.schema("k long, v string").option("mode", "FAILFAST").csv(str(tmp_path)).join(
+            dim, col("k") == col("key")
+        ).collect()
