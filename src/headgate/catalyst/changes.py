@@ -151,7 +151,7 @@ def filtered_changes(records: DataFrame, operator: FilterOperator, ticked: Seque
     As long as a move is under way, the vnodes ``ticked`` get a tick in each trigger.
     """
     classes, context = classes_of(records), records.sparkSession.sparkContext
-    counted = classes.new("changes.EpochRecords", operator.name).listed()
+    counted = classes.new("changes.EpochRecords", operator.name).reported()
     context._jsc.sc().register(counted, operator.name)
     if ticked:
         rest = [sf.lit(None).cast(field.dataType) for field in records.schema.fields[2:]]
