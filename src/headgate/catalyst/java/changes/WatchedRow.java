@@ -44,6 +44,7 @@ public class WatchedRow implements MovingValue {
     return now.equals(last) || last == null && now.equals(ABSENT) ? null : now;
   }
 
+  public void startsAt(String checkpoint) {}
   public boolean isFixedAtStart() { return true; }
 
   public InternalRow row(String value) {
