@@ -129,3 +129,11 @@ def test_what_is_no_table_is_not_read(stateful: SparkSession, tmp_path: Path) ->
         read_materialized(stateful, tmp_path / "a-file")
     with pytest.raises(BadInput, match=r"no materialised table at .*/nothing; `headgate.stream.materialize` makes one"):
         read_materialized(stateful, str(tmp_path / "nothing") + "/")
+
+
+def test_files_that_are_gone(stateful: SparkSession, tmp_path: Path, small: Changes) -> None:
+    run(small.stream(stateful), tmp_path, "id")
+    (file,) = (tmp_path / "table" / "data").rglob("*.parquet")
+    file.unlink()
+    with pytest.raises(BadInput, match=rf"the table at file:.*/table has lost its file data/.*{file.name}"):
+        read_materialized(stateful, tmp_path / "table")

@@ -10,6 +10,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 import headgate
+from headgate.errors import BadInput
 from headgate.stream import MoveReport
 from tests.stream.epochs import Driver, left, right
 from tests.stream.test_dynamic_filter import compared
@@ -75,3 +76,11 @@ def test_rows_kept_are_those_of_all_vnodes(spark: SparkSession, tmp_path: Path) 
         (3, 40),
         (4, 41),
     ]
+
+
+def test_a_report_of_what_is_no_query() -> None:
+    with pytest.raises(
+        BadInput, match=r"query is NoneType; give the StreamingQuery that start\(\) returned, or its id"
+    ):
+        headgate.streaming_report(None)
+    assert headgate.streaming_report("never started").moves == []

@@ -110,7 +110,16 @@ def _rows(spark: SparkSession, folder: Folder, files: list[str], schema: StructT
     if not files:
         return spark.createDataFrame([], schema)
     strict = {"ignoreMissingFiles": False, "ignoreCorruptFiles": False}  # whatever the session says: no row may be lost
-    read = spark.read.schema(schema).options(**strict).parquet(*(folder.at(file) for file in files))
+    try:
+        read = spark.read.schema(schema).options(**strict).parquet(*(folder.at(file) for file in files))
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        gone = next((file for file in files if not folder.has(file)), files[0])
+        raise BadInput(
+            f"the table at {folder.path} has lost its file {gone}, which its query has not deleted: put it back, or "
+            "materialise the changelog again, with another path and checkpoint"
+        ) from None
     return read.select(*(sf.col(quoted(name)) for name in schema.names))
 
 
