@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from headgate.errors import BadInput
 from headgate.graph import Graph, cluster
 
 
@@ -36,7 +36,7 @@ def test_a_clustered_graph_reads_little(spark: SparkSession, tmp_path: Path) -> 
         assert first.row_groups_read <= 2 < 8 <= first.row_groups_total
     groups = [pq.ParquetFile(file).metadata.num_row_groups for file in (tmp_path / "new").rglob("*.parquet")]
     assert sum(groups) > 16
-    with pytest.raises(AnalysisException, match="PATH_ALREADY_EXISTS"):
+    with pytest.raises(BadInput, match="by_src is there already, and is not written over"):
         cluster(raw.edges, str(tmp_path / "new"), "s", "d")
 
 

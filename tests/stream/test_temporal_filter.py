@@ -177,7 +177,9 @@ def test_each_condition_equals_the_batch_answer_after_each_tick(spark: SparkSess
         shown = told.rows()
         assert max(shown.values(), default=1) == 1
         assert {row[:2] for row in shown} == batch_answer(spark, rows, at(minutes)), minutes
-        assert len(query.recentProgress[-1]["sources"]) == 2  # the files, and one clock for all
+        sources = [each["description"] for each in query.recentProgress[-1]["sources"]]
+        assert len({each for each in sources if "is made of" not in each}) == 2  # the files, and one clock for all
+        assert sum("clock" in each for each in sources) == 1
     # from a row that the time shows to one that it does not matter for, or back
     assert [row[0] for row in told.batches[3] if row[1:3] == ("or", 6)] == ["+U", "-U"]
     tills = {row[0]: row[2] for row in rows}

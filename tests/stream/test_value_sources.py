@@ -61,6 +61,24 @@ def test_a_right_side_that_is_gone_is_not_an_empty_one(spark: SparkSession, tmp_
     assert told.rows() == {(3,): 1}
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_table_that_was_dropped_is_named(spark: SparkSession, tmp_path: Path, kept: bool) -> None:
+    """Its files may stay behind, and are not read for it any more."""
+    source, told = Input(spark, tmp_path / "in", "v int"), Told(tmp_path)
+    where = f"location '{tmp_path / 'limits'}'" if kept else ""
+    spark.sql(f"create table dropped (m bigint) using parquet {where}")
+    spark.sql("insert into dropped values (2)")
+    source.write(numbers(1, 3))
+    with told.run(dynamic_filter(source.read(), spark.table("dropped"), "v > m", "v").select("_op", "v")) as query:
+        query.processAllAvailable()
+        spark.sql("drop table dropped")
+        with pytest.raises(
+            StreamingQueryException, match=r"reads the table spark_catalog.default.dropped, which is not"
+        ):
+            query.processAllAvailable()
+    assert told.rows() == {(3,): 1}
+
+
 def test_a_batch_run_again_sees_the_same_row(spark: SparkSession, tmp_path: Path) -> None:
     """The row lies in the offsets; what the table says meanwhile counts from the next batch on."""
     source, told = Input(spark, tmp_path / "in", "v int"), Told(tmp_path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from pyspark.sql.types import DataType, StructType, _parse_datatype_json_string
 
 from headgate.catalyst.compiler import classes_of
 from headgate.catalyst.names import quoted
-from headgate.catalyst.values import ticks_while_moving
+from headgate.catalyst.values import signed, ticks_while_moving
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 # A move reads whole blocks; a task sorts so much in memory before it writes it down.
@@ -54,14 +54,23 @@ class ConditionParts:
     comparisons: list[ComparedSides]
     left_only: list[Written]
 
+    @property
+    def left_only_text(self) -> str:
+        """The conditions on the left side as SQL."""
+        return " and ".join(condition.text for condition in self.left_only)
+
 
 @dataclass(frozen=True, slots=True)
 class FilterOperator:
-    """What the dynamic filter operator has to know; ``kept`` says what its state is for, which a restart checks."""
+    """What the dynamic filter operator has to know; ``kept`` and ``parts`` say what its state is for.
+
+    A restart checks ``parts`` before its first batch, and ``kept`` wherever it finds state.
+    """
 
     name: str
     operator: str
     kept: str
+    parts: Mapping[str, str]
     ordered: bool
     moves: str
     piece_rows: int
@@ -151,8 +160,9 @@ def filtered_changes(records: DataFrame, operator: FilterOperator, ticked: Seque
     As long as a move is under way, the vnodes ``ticked`` get a tick in each trigger.
     """
     classes, context = classes_of(records), records.sparkSession.sparkContext
-    counted = classes.new("changes.EpochRecords", operator.name).listed()
+    counted = classes.new("changes.EpochRecords", operator.name).reported()
     context._jsc.sc().register(counted, operator.name)
+    records = signed(records, f"the filter {operator.name}", operator.parts)
     if ticked:
         rest = [sf.lit(None).cast(field.dataType) for field in records.schema.fields[2:]]
         ticks = ticks_while_moving(records.sparkSession, counted)

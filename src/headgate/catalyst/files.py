@@ -6,25 +6,45 @@ import uuid
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 
 class Folder:
-    """A folder of a Hadoop file system. Names are relative to it, with `/` between their parts."""
+    """A folder of a Hadoop file system. Names are relative to it, with `/` between their parts.
+
+    A path that no file system can be asked for is an OSError.
+    """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         jvm: Any = spark._jvm
         self._path_class = getattr(jvm, "org.apache.hadoop.fs.Path")
         self._bytes = getattr(jvm, "org.apache.hadoop.io.IOUtils").readFullyToByteArray
         self._conf = spark._jsparkSession.sessionState().newHadoopConf()
-        given = self._path_class(path)
-        self._files = given.getFileSystem(self._conf)
-        self._root = self._files.makeQualified(given)
+        try:
+            given = self._path_class(path)
+            self._files = given.getFileSystem(self._conf)
+            self._root = self._files.makeQualified(given)
+        except Py4JJavaError as error:
+            raise OSError(str(error.java_exception.getMessage() or error.java_exception.toString())) from None
+        except PySparkException as error:
+            raise OSError(str(error).strip().splitlines()[0]) from None
         self.path = str(self._root.toString())
 
     def at(self, name: str) -> str:
         """Return the whole path of a name."""
         return f"{self.path.rstrip('/')}/{name}"
+
+    def file_in_the_way(self) -> str:
+        """Return the file that stands where the folder or one above it should be; nothing where there is none."""
+        at = self._root
+        while at is not None and not self._files.exists(at):
+            at = at.getParent()
+        return "" if at is None or self._files.getFileStatus(at).isDirectory() else str(at.toString())
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file or a folder of a name."""
+        return bool(self._files.exists(self._path_class(self.at(name))))
 
     def names(self, folder: str) -> list[str]:
         """Return the names of the files and folders in a folder, in order; none if it is absent."""

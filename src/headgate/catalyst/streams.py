@@ -24,7 +24,7 @@ def streaming_queries() -> list[str]:
 
 def moves_log(query_id: str) -> list[MoveLog]:
     """Return what the operators with a moving value did in a query's last micro-batches, operator by operator."""
-    reply = _asked("changes.EpochRecords", "read", query_id)
+    reply = _asked("changes.MoveLogs", "read", query_id)
     return [] if reply is None else msgspec.json.decode(reply, type=list[MoveLog])
 
 

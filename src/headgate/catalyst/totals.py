@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType, _parse_datatype_json_string
 
 from headgate.catalyst.changes import cause_of, packed, transformed
 from headgate.catalyst.compiler import classes_of
+from headgate.catalyst.values import signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class TotalsOperator:
     keys: list[Column]
     inputs: list[Column]
     row: StructType
+    text: str
     processor: Any
 
 
@@ -40,6 +42,7 @@ def totals_of(aggregate: DataFrame, count: int) -> TotalsOperator:
         [ClassicColumn(column) for column in read.keys()],  # noqa: SIM118
         [ClassicColumn(column) for column in read.inputs()],
         row,
+        str(read.text()),
         read.operator(),
     )
 
@@ -54,4 +57,5 @@ def packed_row(frame: DataFrame, columns: list[Column]) -> Column:
 
 def totalled(records: DataFrame, operator: TotalsOperator) -> DataFrame:
     """Run the operator over records (key, packed); return its changes (op, key, item)."""
+    records = signed(records, f"the totals {operator.text}", {"totals": operator.text})
     return transformed(records, "key", "BINARY", operator.processor, "op int, key binary, item binary")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from headgate.catalyst.compiler import compiled
 
@@ -38,6 +41,15 @@ def ticks_while_moving(spark: SparkSession, counted: Any) -> DataFrame:
     """Return a stream that has a row as long as the operator with these records has a move under way."""
     context = spark.sparkContext
     return _stream(spark, compiled(context).new("changes.MovesUnderWay", context._jsc.sc(), counted))
+
+
+def signed(records: DataFrame, what: str, parts: Mapping[str, str]) -> DataFrame:
+    """Return the records of an operator; a checkpoint whose operator had other parts will be refused at the start."""
+    spark = records.sparkSession
+    text = msgspec.json.encode(parts).decode()
+    made = compiled(spark.sparkContext).new("changes.Signature", records._jdf.sparkSession(), what, text)
+    nothing = (sf.lit(None).cast(field.dataType).alias(field.name) for field in records.schema.fields)
+    return records.union(_stream(spark, made).select(*nothing))
 
 
 def _stream(spark: SparkSession, value: Any) -> DataFrame:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Mapping
 from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headgate.catalyst.numbers import whole
 from headgate.errors import BadInput
 from headgate.graph.frontier import Frontier
-from headgate.graph.hops import edges_frame, levels, paths_frame, vertices_frame
+from headgate.graph.hops import PathsAsked, edges_frame, levels, paths_frame, vertices_frame
 from headgate.graph.match import Matching
 from headgate.graph.meet import Meeting, Ways, meet, path_of
 from headgate.graph.pattern import read_pattern
 from headgate.graph.rings import rings_frame
 from headgate.graph.tables import Edges, EdgeTables, Meanings, Start, frontier_of, one_vertex
 from headgate.graph.trace import Trace
-from headgate.graph.walk import MOST, Walk, Where
+from headgate.graph.walk import MOST, Walk, Where, most_of
 from headgate.publish import Publisher
 
 Direction = Literal["out", "in", "both"]
@@ -46,7 +48,8 @@ class Graph:
         label: str | None = None,
     ) -> None:
         self._tables = EdgeTables(edges, src, dst, reverse, label)
-        self.edges, self.src, self.dst = self._tables.edges, src, dst
+        self.edges = self._tables.edges
+        self.src, self.dst = self._tables.sides["out"].start, self._tables.sides["out"].end
         self._kept: deque[Publisher] = deque(maxlen=_KEPT)
         self.last = Trace("nothing has been asked yet")
 
@@ -57,18 +60,23 @@ class Graph:
         direction: Direction = "out",
         result: Result = "vertices",
         where: Where = None,
-        most: int = MOST,
+        most: int | None = None,
     ) -> DataFrame:
         """Walk some hops from a set of vertices, or with None until nothing new is reached.
 
         The result is a DataFrame of ``vertices`` (vertex, and the hop at which it is first reached: 0 for the start),
         of the ``edges`` walked (all their columns, and hop), or of ``paths`` that visit no vertex twice (path, the
-        vertices as a list, and hop, how many edges it has).
+        vertices as a list, and hop, how many edges it has). There may be ``most`` of the vertices or paths; unless it
+        is given, 100 million vertices or a million paths.
         """
-        if hops is not None and not _is_whole(hops, 0, 1000):
-            raise BadInput(f"hops={hops!r} is not a number of hops; give 0 to 1000, or None to go on to the end")
-        walk, sides = self._walk(f"expand by {hops} hops {direction}", most), self._tables.toward(direction)
-        begin = frontier_of(start, most)
+        hops = (
+            None
+            if hops is None
+            else _whole(hops, 0, 1000, "a number of hops; give 0 to 1000, or None to go on", "hops")
+        )
+        reached = most_of(MOST if most is None or result == "paths" else most)
+        walk, sides = self._walk(f"expand by {hops} hops {direction}", reached), self._tables.toward(direction)
+        begin = frontier_of(start, reached)
         if result == "vertices":
             return vertices_frame(self.edges.sparkSession, levels(walk, sides, begin, hops, where))
         if result not in ("edges", "paths"):
@@ -82,7 +90,9 @@ class Graph:
         )
         if result == "edges":
             return edges_frame(walk, sides, found, where)
-        return paths_frame(walk, sides, begin, found, hops or 0, where)
+        return paths_frame(
+            walk, PathsAsked(sides, begin, hops or 0, where, None if most is None else most_of(most)), found
+        )
 
     def neighbours_of_all(
         self, vertices: Start, direction: Direction = "out", where: Where = None, most: int = MOST
@@ -118,8 +128,10 @@ class Graph:
         With direction "both" edges are walked either way, and each ring is given in one of its two directions.
         """
         shortest = 3 if direction == "both" else 2
-        if not _is_whole(length, shortest, 12):
+        asked = whole(length)
+        if asked is None or not shortest <= asked <= 12:
             raise BadInput(f"a ring of length {length!r} cannot be asked for; give a length from {shortest} to 12")
+        length = asked
         walk = self._walk(f"rings of length {length} through {vertex}", most)
         ways = self._tables.ways(direction, where)
         return rings_frame(walk, ways, one_vertex(vertex), length, undirected=direction == "both")
@@ -161,11 +173,23 @@ class Graph:
         """Return all places of a pattern such as ``(a)-[:paid]->(b)-[:paid]->(c), (c)-->(a)``, each once.
 
         The columns are the variables. ``start`` says which vertices some of them may be; two variables may be the same
-        vertex. A label is a value of the graph's label column, or the name of a condition in ``where``, or both.
+        vertex. A label is a value of the graph's label column; ``where`` may name a further condition for it. In a
+        graph without such a column a label is the name of a condition in ``where``.
         """
         read, walk = read_pattern(pattern), self._walk(f"match {pattern}", most)
+        if not isinstance(start, Mapping):
+            raise BadInput(
+                f"start={start!r} does not say which variable it is for; give a mapping, such as {{'a': [1]}}"
+            )
+        ways = {edge: self._tables.ways_of(edge, where) for edge in read.edges}
+        self._tables.check_meanings(read.edges, where)
         known = {name: frontier_of(vertices, most) for name, vertices in start.items()}
-        return Matching(walk, read, lambda edge: self._tables.ways_of(edge, where), known).frame()
+        matching = Matching(walk, read, ways.__getitem__, known)
+        found = matching.frame()
+        if matching.is_empty and (told := self._tables.unknown_labels(read.edges)):
+            walk.trace.answer = told
+            warnings.warn(told, stacklevel=2)
+        return found
 
     def explain(self) -> str:
         """Tell what each step of the last operation published, reached and read."""
@@ -176,6 +200,8 @@ class Graph:
         return self._tables.advice()
 
     def _meeting(self, walk: Walk, ways: Ways, a: int, b: int, most_hops: int | None) -> Meeting | None:
+        if most_hops is not None:
+            most_hops = _whole(most_hops, 0, 10**9, "a number of hops; give 0 or more, or None for any", "most_hops")
         met = meet(walk, ways, one_vertex(a), one_vertex(b), most_hops)
         walk.trace.answer = "no path was found" if met is None else f"the shortest path has {met.hops} hops"
         return met
@@ -200,5 +226,8 @@ def expand(
     return Graph(table, src, dst).expand(seeds, hops, direction)
 
 
-def _is_whole(value: object, low: int, high: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+def _whole(value: object, low: int, high: int, wanted: str, name: str) -> int:
+    found = whole(value)
+    if found is None or not low <= found <= high:
+        raise BadInput(f"{name}={value!r} is not {wanted}")
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -68,20 +69,33 @@ def _hop_of(frame: DataFrame, column: str, found: Sequence[Frontier]) -> Column:
     return sf.lit(None).cast("int") if hop is None else hop
 
 
-def paths_frame(
-    walk: Walk, sides: Sequence[Side], start: Frontier, found: Sequence[Frontier], hops: int, where: Where
-) -> DataFrame:
-    """Return the paths of 1 to ``hops`` edges from the start that visit no vertex twice, as lists of vertices."""
-    spark = sides[0].frame.sparkSession
-    pairs = pairs_of(walk.step_from_each(sides, _united(found), "edges of the paths", where, most=_PATHS))
-    lists, paths, left = [], start.ids.ids().reshape(-1, 1), _PATHS
-    for hop in range(1, hops + 1):
+@dataclass(frozen=True, slots=True)
+class PathsAsked:
+    """Which paths are asked for: from where, of up to how many hops, and at most how many; a million if not said."""
+
+    sides: Sequence[Side]
+    start: Frontier
+    hops: int
+    where: Where = None
+    most: int | None = None
+
+
+def paths_frame(walk: Walk, asked: PathsAsked, found: Sequence[Frontier]) -> DataFrame:
+    """Return the paths of 1 to some hops from the start that visit no vertex twice, as lists of vertices.
+
+    ``found`` are the vertices by the hop at which each is first reached.
+    """
+    spark, most = asked.sides[0].frame.sparkSession, _PATHS if asked.most is None else asked.most
+    edges = walk.step_from_each(asked.sides, _united(found), "edges of the paths", asked.where, most=max(most, _PATHS))
+    pairs = pairs_of(edges)
+    lists, paths, left = [], asked.start.ids.ids().reshape(-1, 1), most
+    for hop in range(1, asked.hops + 1):
         try:
             paths = lengthened(paths, pairs, left)
         except TooMany:
             raise BadInput(
-                f"there are more than {_PATHS:,} paths: {_PATHS - left:,} of up to {hop - 1} hops, and too many of "
-                f"{hop}; take fewer hops, or ask for the vertices or the edges"
+                f"there are more than {most:,} paths: {most - left:,} of up to {hop - 1} hops, and too many of "
+                f"{hop}; take fewer hops, ask for the vertices or the edges, or raise most={most:,}"
             ) from None
         left -= len(paths)
         offsets = pa.array(np.arange(len(paths) + 1, dtype=np.int32) * (hop + 1))

@@ -41,6 +41,11 @@ class Matching:
         except TooMany:
             return self._joined()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether some variable can be no vertex, so that nothing matches."""
+        return not all(map(len, self._known.values()))
+
     def _forwards(self) -> None:
         """Follow the edges from what is known, the fewest vertices first."""
         left = list(self._pattern.edges)

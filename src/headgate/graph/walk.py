@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 
 from headgate.api import publish
 from headgate.catalyst.ids import CollectedIds, collect_ids, in_ids
 from headgate.catalyst.names import quoted
+from headgate.catalyst.numbers import whole
 from headgate.errors import BadInput
 from headgate.graph.frontier import Frontier
 from headgate.graph.sources import EdgeSource, SourceRead
@@ -80,10 +81,8 @@ class Walk:
     """
 
     def __init__(self, operation: str, most: int = MOST, kept: deque[Publisher] | None = None) -> None:
-        if most < 1:
-            raise BadInput(f"most={most} lets no vertex be reached; give the number of those that may, such as {MOST}")
         self.trace = Trace(operation)
-        self._most = most
+        self._most = most_of(most)
         self._serving: dict[tuple[int, str, bool], tuple[Publisher, ...]] = {}
         self._kept: deque[Publisher] = deque() if kept is None else kept
 
@@ -184,16 +183,30 @@ class Walk:
     def _too_many(self, what: str, most: int, found: CollectedIds) -> str:
         limit = f"more than {most:,} vertices, or more than {MOST_BYTES >> 20} MB of them"
         got = f"{found.found:,} were found when {found.tasks_done} of {found.tasks} tasks had ended"
-        advice = f"start from fewer vertices, take fewer hops, or raise most={self._most:,}"
+        advice = f"start from fewer vertices, take fewer hops, or raise most={most:,}"
         return f"{what} of {self.trace.operation} reaches {limit}: {got}; {advice}"
 
 
+def most_of(most: int) -> int:
+    """Return how many vertices may be reached, as it was given."""
+    found = whole(most)
+    if found is None or found < 1:
+        raise BadInput(f"most={most!r} lets no vertex be reached; give the number of those that may, such as {MOST}")
+    return found
+
+
 def _where(frame: DataFrame, where: str | Column, side: Side) -> DataFrame:
+    if not isinstance(where, str | Column):
+        raise BadInput(f'the condition {where!r} is {type(where).__name__}; give SQL or a Column, such as "amount > 3"')
     try:
         return frame.where(where)
-    except AnalysisException as error:
+    except (AnalysisException, ParseException) as error:
         if not str(error.getCondition()).startswith("MISSING_ATTRIBUTES"):
-            raise
+            told = str(error).strip().splitlines()[0]
+            known = ", ".join(side.frame.columns)
+            raise BadInput(
+                f"the condition {where} cannot be asked of an edge, whose columns are {known}: {told}"
+            ) from None
         raise BadInput(
             f"the condition {where} names a column of another DataFrame, and {side.name} edges are read from a table "
             "of their own; name the column alone, such as col('amount') > 3 or \"amount > 3\""

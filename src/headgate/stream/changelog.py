@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from headgate.catalyst.changes import PROVIDER, ROCKSDB
+from headgate.catalyst.numbers import whole
 from headgate.errors import BadInput
 
 OP = "_op"
@@ -60,12 +61,23 @@ def check_changelog(frame: DataFrame, what: str) -> None:
 
 def key_columns(frame: DataFrame, key: str | Sequence[str], what: str) -> list[str]:
     """Return the columns of a key as a list, after looking whether they are there."""
-    named = [key] if isinstance(key, str) else list(key)
+    given: object = key
+    named = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     missing = [name for name in named if name not in columns_of(frame)]
     if not named or missing:
         told = f"no column {', '.join(map(repr, missing))} in {what}" if missing else f"the key of {what} is empty"
         raise BadInput(f"{told}; its columns are {', '.join(columns_of(frame))}")
-    return named
+    if len(set(named)) < len(named):
+        raise BadInput(f"the key of {what} has a column twice: {', '.join(map(str, named))}; name each once")
+    return [str(name) for name in named]
+
+
+def whole_number(what: str, value: int) -> int:
+    """Return a whole number as it was given, also one of numpy."""
+    found = whole(value)
+    if found is None:
+        raise BadInput(f"{what} is {value!r}; it has to be a whole number")
+    return found
 
 
 def use_rocksdb(frame: DataFrame) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from pyspark.errors import AnalysisException, ParseException
@@ -35,15 +36,33 @@ from headgate.stream.changelog import (
     op_of,
     schema_of,
     use_rocksdb,
+    whole_number,
 )
-from headgate.stream.sources import watched, where_present
+from headgate.stream.sources import PRESENT, watched, where_present
 from headgate.stream.vnodes import vnode_ids
 
 Moves = Literal["both", "up", "down"]
 TIME = "_time"
 _RIGHT_IN, _RIGHT_OUT, _RIGHT_LATEST = 4, 5, 6
 _VALUE, _PASSES = "_headgate_value", "_headgate_passes"  # beside the columns of the rows
+_NONE = "none"
 _SHOWN = 16  # added to the kind of a left row that passes whatever the right value is
+
+
+@dataclass(frozen=True, slots=True)
+class FilterOptions:
+    """What all comparisons of one condition share.
+
+    ``moves`` may be "held" too: up, and where it would go down it stays. ``where`` is the condition on the left side
+    alone, as SQL.
+    """
+
+    keys: tuple[str, ...]
+    where: str = ""
+    order: str | None = None
+    moves: str = "both"
+    piece_rows: int = 0
+    vnodes: int = 64
 
 
 def dynamic_filter(
@@ -69,17 +88,17 @@ def dynamic_filter(
     check_changelog(left, "the left side")
     if getattr(right, "isStreaming", True):
         check_changelog(right, "the right side")
+    vnodes, piece_rows = whole_number("vnodes", vnodes), whole_number("piece_rows", piece_rows)
     _check_options(right, order, moves, piece_rows, vnodes)
     keys = key_columns(left, key, "the left side")
     parts = _parts(left, right, condition)
     use_rocksdb(left)
     if not right.isStreaming:
         right = watched(right, "the right side")
+    options = FilterOptions(tuple(keys), parts.left_only_text, order, moves, piece_rows, vnodes)
     left = rows_that_meet(left, parts.left_only)
     for compared in parts.comparisons:
-        left = compared_rows(
-            left, right, compared, keys, order=order, moves=moves, piece_rows=piece_rows, vnodes=vnodes
-        )
+        left = compared_rows(left, right, compared, options)
     return left
 
 
@@ -127,25 +146,15 @@ def _check_options(right: DataFrame, order: str | None, moves: str, piece_rows: 
         raise BadInput(f"order is {order!r} of type {right.schema[order].dataType.simpleString()}, which has no order")
 
 
-def compared_rows(
-    left: DataFrame,
-    right: DataFrame,
-    compared: ComparedSides,
-    keys: list[str],
-    *,
-    order: str | None = None,
-    moves: str = "both",
-    piece_rows: int = 0,
-    vnodes: int = 64,
-) -> DataFrame:
-    """Put one operator over the left side; ``moves`` may be "held" too: up, and where it would go down it stays."""
-    ids, row = vnode_ids(vnodes), schema_of(left)
+def compared_rows(left: DataFrame, right: DataFrame, compared: ComparedSides, options: FilterOptions) -> DataFrame:
+    """Put one operator over the left side."""
+    ids, row = vnode_ids(options.vnodes), schema_of(left)
     shown = sf.coalesce(compared.unless.column, sf.lit(False)) if compared.unless else sf.lit(False)
     named = left.alias("left").withColumns({_VALUE: compared.left.column, _PASSES: shown})
     named = named.where(f"{_VALUE} is not null or {_PASSES}")
-    place = sf.pmod(sf.hash(*(sf.col(quoted(name)) for name in keys)), sf.lit(vnodes)) + 1
+    place = sf.pmod(sf.hash(*(sf.col(quoted(name)) for name in options.keys)), sf.lit(options.vnodes)) + 1
     # where late rows can be left unread: the time again, for Headgate to find in the plan
-    rises = moves in ("up", "held") and not compared.unless
+    rises = options.moves in ("up", "held") and not compared.unless
     timed = rises and isinstance(compared.type, TimestampType | TimestampNTZType)
     changes = named.select(
         sf.element_at(sf.lit(list(ids)), place).alias("vnode"),
@@ -153,36 +162,57 @@ def compared_rows(
             named,
             kind_of(left) + sf.when(sf.col(_PASSES), _SHOWN).otherwise(0),
             sf.col(_VALUE),
-            keys,
+            options.keys,
             columns_of(left),
         ).alias("packed"),
         *([sf.col(_VALUE).alias(TIME)] if timed else []),
     )
-    unless = f" or {compared.unless.text}" if compared.unless else ""
-    operator = FilterOperator(
-        name=f"{compared.left.text} {compared.operator} {compared.right.text}{unless}",
-        operator=compared.operator,
-        kept=f"{row.simpleString()} by {compared.left.text}{unless} in {vnodes} vnodes{_zone(left, compared)}, "
-        f"compared with {'the changelog' if is_changelog(right) else 'the latest'} {compared.right.text}",
-        ordered=order is not None,
-        moves=moves,
-        piece_rows=-(-piece_rows // vnodes),
-    )
     no_time = [sf.lit(None).cast(compared.type).alias(TIME)] if timed else []
-    every = _right_records(right, compared, order).select(sf.explode(sf.lit(list(ids))), "packed")
+    every = _right_records(right, compared, options.order).select(sf.explode(sf.lit(list(ids))), "packed")
     records = changes.union(every.select("*", *no_time))
-    moved = filtered_changes(records, operator, ids if piece_rows else ())
+    moved = filtered_changes(records, _operator(left, right, compared, options), ids if options.piece_rows else ())
     rows = moved.select(
         op_of(sf.col("op")).alias(OP), unpacked(moved, sf.col("item"), row, compared.type).alias("_row")
     )
     return rows.select(OP, *(sf.col("_row").getField(name).alias(name) for name in columns_of(left)))
 
 
+def _operator(left: DataFrame, right: DataFrame, compared: ComparedSides, options: FilterOptions) -> FilterOperator:
+    unless = f" or {compared.unless.text}" if compared.unless else ""
+    name = f"{compared.left.text} {compared.operator} {compared.right.text}{unless}"
+    row, zone = schema_of(left).simpleString(), _zone(left, compared)
+    return FilterOperator(
+        name=name,
+        operator=compared.operator,
+        kept=f"{row} by {compared.left.text}{unless} in {options.vnodes} vnodes{zone and f' and time zone {zone}'}, "
+        f"compared with {'the changelog' if is_changelog(right) else 'the latest'} {compared.right.text}",
+        parts={
+            "comparison": f"{name}{zone and f' in time zone {zone}'}",
+            "left condition": options.where or _NONE,
+            "key": ", ".join(options.keys),
+            "order": options.order or _NONE,
+            "vnodes": str(options.vnodes),
+            "left columns": row,
+            "right side": _kind_of_right(right),
+            "piece_rows": "above 0" if options.piece_rows else "0",
+        },
+        ordered=options.order is not None,
+        moves=options.moves,
+        piece_rows=-(-options.piece_rows // options.vnodes),
+    )
+
+
+def _kind_of_right(right: DataFrame) -> str:
+    if PRESENT in right.columns:  # its row is kept in the offsets, with all columns
+        return f"a batch DataFrame of {right.drop(PRESENT).schema.simpleString()}"
+    return "a changelog" if is_changelog(right) else "the latest row of a stream"
+
+
 def _zone(left: DataFrame, compared: ComparedSides) -> str:
     """Return the session's zone where what is made of a left row may depend on it: rows are stored by that."""
     written = [compared.left.text, *([compared.unless.text] if compared.unless else [])]
     plain = all("(" not in text for text in written)
-    return "" if plain else f" and time zone {left.sparkSession.conf.get('spark.sql.session.timeZone')}"
+    return "" if plain else str(left.sparkSession.conf.get("spark.sql.session.timeZone"))
 
 
 def _right_records(right: DataFrame, compared: ComparedSides, order: str | None) -> DataFrame:

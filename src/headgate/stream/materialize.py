@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.types import StructType
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.types import ArrayType, DataType, StructType
 
 from headgate.catalyst.changes import packed_row
 from headgate.catalyst.files import Folder
 from headgate.catalyst.names import quoted
 from headgate.errors import BadInput
-from headgate.stream.changelog import check_changelog, columns_of, key_columns, kind_of, schema_of
+from headgate.stream.changelog import check_changelog, columns_of, key_columns, kind_of, schema_of, whole_number
 from headgate.stream.manifest import VERSION, BucketFile, Manifest, check_free, new_home, newest, publish, sweep
+from headgate.stream.places import add_writer, check_checkpoint, check_no_writer, folder_at
 
 BUCKET, WEIGHT = "_bucket", "_weight"
 _CHECKPOINT = "_checkpoint"
@@ -27,10 +30,10 @@ _LEAST, _ALL, _ROW, _PACKED = "_headgate_least", "_headgate_all", "_headgate_row
 
 def materialize(
     changes: DataFrame,
-    path: str,
+    path: str | PathLike[str],
     key: str | Sequence[str],
     *,
-    checkpoint: str | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     every: str | None = None,
     available_now: bool = False,
     name: str | None = None,
@@ -54,28 +57,49 @@ def materialize(
     keys = key_columns(changes, key, "changes")
     _check_options(changes, keys, buckets, keep, every, available_now)
     spark = changes.sparkSession
-    folder = Folder(spark, path)
-    if globbed := set("*?[]{}\\") & set(folder.path):
-        told = " ".join(sorted(globbed))
-        raise BadInput(f"the path {path} has {told} in it, by which Spark would look for several paths: choose another")
-    saved = checkpoint or folder.at(_CHECKPOINT)
-    check_free(folder, {_CHECKPOINT})
-    table = _Table(folder.path, saved, keys, schema_of(changes), buckets, keep)
+    folder = folder_at(spark, path, "the path")
+    saved = folder_at(spark, folder.at(_CHECKPOINT) if checkpoint is None else checkpoint, "the checkpoint")
+    check_checkpoint(folder, saved)
+    check_no_writer(spark, folder)
+    own = saved.path.removeprefix(f"{folder.path}/").partition("/")[0]  # the checkpoint, where it lies in the folder
+    check_free(folder, {_CHECKPOINT, own})
+    table = _Table(
+        folder.path, saved.path, keys, schema_of(changes), whole_number("buckets", buckets), whole_number("keep", keep)
+    )
     table.current(spark, folder)
     weighed = changes.select(
         *(sf.col(quoted(column)) for column in columns_of(changes)),
         sf.when(kind_of(changes).isin(0, 2), 1).otherwise(-1).alias(WEIGHT),
     )
-    writer = weighed.writeStream.foreachBatch(table.take).option("checkpointLocation", saved)
+    writer = weighed.writeStream.foreachBatch(table.take).option("checkpointLocation", saved.path)
     writer = writer.queryName(name) if name else writer
     if available_now:
         writer = writer.trigger(availableNow=True)
-    return (writer.trigger(processingTime=every) if every else writer).start()
+    query = _started(writer, every)
+    add_writer(spark, folder, query)
+    return query
 
 
-def read_materialized(spark: SparkSession, path: str) -> DataFrame:
+def _started(writer: DataStreamWriter, every: str | None) -> StreamingQuery:
+    try:
+        writer = writer.trigger(processingTime=every) if every is not None else writer
+    except PySparkException as error:
+        raise BadInput(f'every is {every!r}; it has to be an interval, such as "10 seconds": {_told(error)}') from None
+    try:
+        return writer.start()
+    except (AnalysisException, IllegalArgumentException) as error:
+        told = _told(error)
+        advice = "; `headgate.stream.aggregate` keeps totals that can be materialised" if "aggregat" in told else ""
+        raise BadInput(f"the query cannot be started: {told}{advice}") from None
+
+
+def _told(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def read_materialized(spark: SparkSession, path: str | PathLike[str]) -> DataFrame:
     """Return the table that `materialize` keeps at ``path``, as it is now: rows of one moment, whatever comes later."""
-    folder = Folder(spark, path)
+    folder = folder_at(spark, path, "the path")
     manifest = newest(folder)
     if manifest is None:
         raise BadInput(f"no materialised table at {folder.path}; `headgate.stream.materialize` makes one")
@@ -86,7 +110,16 @@ def _rows(spark: SparkSession, folder: Folder, files: list[str], schema: StructT
     if not files:
         return spark.createDataFrame([], schema)
     strict = {"ignoreMissingFiles": False, "ignoreCorruptFiles": False}  # whatever the session says: no row may be lost
-    read = spark.read.schema(schema).options(**strict).parquet(*(folder.at(file) for file in files))
+    try:
+        read = spark.read.schema(schema).options(**strict).parquet(*(folder.at(file) for file in files))
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        gone = next((file for file in files if not folder.has(file)), files[0])
+        raise BadInput(
+            f"the table at {folder.path} has lost its file {gone}, which its query has not deleted: put it back, or "
+            "materialise the changelog again, with another path and checkpoint"
+        ) from None
     return read.select(*(sf.col(quoted(name)) for name in schema.names))
 
 
@@ -207,21 +240,32 @@ def _failure(told: Column) -> Column:
     return sf.raise_error(told).cast("boolean")
 
 
+def _fits_a_file(type: DataType) -> bool:
+    if isinstance(type, StructType):
+        return all(_fits_a_file(field.dataType) for field in type.fields)
+    if isinstance(type, ArrayType):
+        return _fits_a_file(type.elementType)
+    return type.typeName() not in ("void", "interval")
+
+
 def _check_options(
     changes: DataFrame, keys: list[str], buckets: int, keep: int, every: str | None, available_now: bool
 ) -> None:
-    if not 1 <= buckets <= 4096:
+    if not 1 <= whole_number("buckets", buckets) <= 4096:
         raise BadInput(f"buckets is {buckets}; it has to be from 1 to 4,096")
-    if keep < 1:
+    if whole_number("keep", keep) < 1:
         raise BadInput(f"keep is {keep}; at least the current manifest has to be kept, so it has to be 1 or more")
     if every and available_now:
         raise BadInput("every and available_now are both given; a query runs at intervals, or once over what is there")
-    taken = [name for name in (BUCKET, WEIGHT) if name in changes.columns]
+    taken = [name for name in changes.columns if name.lower() in (BUCKET, WEIGHT)]
     if taken:
         raise BadInput(f"changes has a column {taken[0]!r}, a name that the table's files need: rename it")
+    for field in changes.schema.fields:
+        if not _fits_a_file(field.dataType):
+            kind = field.dataType.simpleString()
+            raise BadInput(f"column {field.name!r} of changes is {kind}, which a Parquet file cannot hold: cast it")
     try:
         placed = changes.select(sf.hash(*map(quoted, keys)).alias(BUCKET), "*")
         placed.groupBy(BUCKET, *map(quoted, columns_of(changes))).count().schema  # noqa: B018
     except AnalysisException as error:
-        told = str(error).strip().splitlines()[0]
-        raise BadInput(f"rows of {changes.schema.simpleString()} cannot be told apart: {told}") from None
+        raise BadInput(f"rows of {changes.schema.simpleString()} cannot be told apart: {_told(error)}") from None

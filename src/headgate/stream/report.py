@@ -14,6 +14,7 @@ from rich.table import Table
 
 from headgate.catalyst.streams import stream_log, streaming_queries
 from headgate.catalyst.wire import BatchLog
+from headgate.errors import BadInput
 from headgate.stream.moves import MoveReport, moves_of, moves_table
 
 _START = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -149,6 +150,8 @@ def streaming_report(query: Any) -> StreamingReport:
 
     ``query`` is the StreamingQuery, or its id. The rows of a batch that is still running are those counted so far.
     """
+    if not isinstance(query, str) and not hasattr(query, "id"):
+        raise BadInput(f"query is {type(query).__name__}; give the StreamingQuery that start() returned, or its id")
     query_id = query if isinstance(query, str) else str(query.id)
     log = stream_log(query_id)
     batches = [_batch(batch) for batch in log.batches]

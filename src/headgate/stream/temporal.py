@@ -11,7 +11,7 @@ from headgate.catalyst.changes import ConditionParts, now_condition_parts
 from headgate.errors import BadInput
 from headgate.stream.changelog import check_changelog, columns_of, key_columns, schema_of, use_rocksdb
 from headgate.stream.clock import Clock, Duration, micros_of
-from headgate.stream.dynamic_filter import compared_rows, rows_that_meet
+from headgate.stream.dynamic_filter import FilterOptions, compared_rows, rows_that_meet
 
 
 def temporal_filter(
@@ -45,10 +45,11 @@ def temporal_filter(
     now = (clock or Clock()).stream(df.sparkSession, step, most)
     parts = _parts(df, now, condition)
     use_rocksdb(df)
+    options = FilterOptions(tuple(keys), parts.left_only_text, moves="held")
     try:
         df = rows_that_meet(df, parts.left_only)
         for compared in parts.comparisons:
-            df = compared_rows(df, now, compared, keys, moves="held")
+            df = compared_rows(df, now, compared, options)
     except AnalysisException as error:  # not all that Spark makes of a condition can be written as SQL again
         raise BadInput(f"condition {condition!r} has to be written in a simpler form: {_told(error)}") from None
     return df

@@ -31,6 +31,7 @@ public class Clock implements MovingValue {
     return mostPerBatch == 0L || withoutLimit ? now : Long.toString(Math.min(to, from + mostPerBatch));
   }
 
+  public void startsAt(String checkpoint) {}
   public boolean isFixedAtStart() { return true; }
   public InternalRow row(String value) { return new GenericInternalRow(new Object[] {Long.valueOf(value)}); }
   public String toString() { return hand == null ? "the machine's clock" : "a clock set by hand"; }

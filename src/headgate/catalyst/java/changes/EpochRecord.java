@@ -1,5 +1,7 @@
 package headgate.changes;
 
+import java.util.Collection;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -7,6 +9,7 @@ import java.util.Map;
 class EpochRecord implements java.io.Serializable {
   private static final long serialVersionUID = 1L;
   final String query;
+  final String run;
   final long batch;
   final int vnode;  // whose tasks may run more than once in a batch
   String before = "none";
@@ -20,8 +23,9 @@ class EpochRecord implements java.io.Serializable {
   long scanNanos;
   long vnodesPending;
 
-  EpochRecord(String query, long batch, int vnode) {
+  EpochRecord(String query, String run, long batch, int vnode) {
     this.query = query;
+    this.run = run;
     this.batch = batch;
     this.vnode = vnode;
   }
@@ -55,9 +59,14 @@ class EpochRecord implements java.io.Serializable {
     return out;
   }
 
-  EpochRecord copied() {
-    EpochRecord twin = new EpochRecord(query, batch, vnode);
-    twin.add(this);
-    return twin;
+  /** An epoch added up over vnodes, of which there is at least one. */
+  static EpochRecord sum(Collection vnodes) {
+    EpochRecord sum = null;
+    for (Iterator all = vnodes.iterator(); all.hasNext();) {
+      EpochRecord each = (EpochRecord) all.next();
+      if (sum == null) sum = new EpochRecord(each.query, each.run, each.batch, each.vnode);
+      sum.add(each);
+    }
+    return sum;
   }
 }

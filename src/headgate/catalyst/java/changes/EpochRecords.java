@@ -1,8 +1,5 @@
 package headgate.changes;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import headgate.interop.Handover;
-import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -14,42 +11,18 @@ import org.apache.spark.util.AccumulatorV2;
 public class EpochRecords extends AccumulatorV2 {
   private static final int REMEMBERED = 100;
   private final LinkedHashMap records = new LinkedHashMap();  // query and batch -> vnode -> EpochRecord, oldest first
-
-  private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final List ALL = new ArrayList();  // those that were registered in this driver
   private final String operator;
+  private transient boolean isReported;  // only where it was made, in the driver
 
   public EpochRecords(String operator) {
     super();
     this.operator = operator;
   }
 
-  /** Remember these for the report, for as long as their operator lives. */
-  public EpochRecords listed() {
-    synchronized (ALL) {
-      ALL.add(new WeakReference(this));
-    }
+  /** Tell the report what comes. */
+  public EpochRecords reported() {
+    isReported = true;
     return this;
-  }
-
-  /** What the operators of a query did in its last epochs, as JSON. */
-  public static String read(String query) throws Exception {
-    List found = new ArrayList();
-    synchronized (ALL) {
-      for (int i = ALL.size() - 1; i >= 0; i--) {
-        EpochRecords records = (EpochRecords) ((WeakReference) ALL.get(i)).get();
-        if (records == null) ALL.remove(i);
-        else found.addAll(0, records.of(query));
-      }
-    }
-    return Handover.of(MAPPER.writeValueAsBytes(found));
-  }
-
-  private synchronized List of(String query) {
-    List found = new ArrayList();
-    List epochs = epochs(query);
-    for (int i = 0; i < epochs.size(); i++) found.add(((EpochRecord) epochs.get(i)).toMap(operator));
-    return found;
   }
 
   /** The last record of a vnode counts: a batch may be run again, and a sink may ask for its rows twice. */
@@ -63,6 +36,7 @@ public class EpochRecords extends AccumulatorV2 {
     }
     vnodes.put(Integer.valueOf(one.vnode), one);
     if (records.size() > REMEMBERED) records.remove(records.keySet().iterator().next());
+    if (isReported) MoveLogs.add(id(), operator, one);
   }
 
   public synchronized boolean isZero() { return records.isEmpty(); }
@@ -89,12 +63,7 @@ public class EpochRecords extends AccumulatorV2 {
   private List epochs(String query) {
     List found = new ArrayList();
     for (Iterator batches = records.values().iterator(); batches.hasNext();) {
-      EpochRecord sum = null;
-      for (Iterator vnodes = ((Map) batches.next()).values().iterator(); vnodes.hasNext();) {
-        EpochRecord each = (EpochRecord) vnodes.next();
-        if (sum == null) sum = each.copied();
-        else sum.add(each);
-      }
+      EpochRecord sum = EpochRecord.sum(((Map) batches.next()).values());
       if (sum.query.equals(query)) found.add(sum);
     }
     return found;

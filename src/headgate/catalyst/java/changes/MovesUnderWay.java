@@ -26,6 +26,7 @@ public class MovesUnderWay implements MovingValue {
     return justStarted || !now.equals("0") ? Long.toString(last == null ? 1L : Long.parseLong(last) + 1L) : null;
   }
 
+  public void startsAt(String checkpoint) {}
   public boolean isFixedAtStart() { return false; }
   public InternalRow row(String value) { return new GenericInternalRow(new Object[] {Long.valueOf(value)}); }
   public String toString() { return "ticks while a move is under way"; }

@@ -63,7 +63,7 @@ public class MovingFilter extends StatefulProcessor {
 
   public scala.collection.Iterator handleInputRows(Object vnode, scala.collection.Iterator rows, TimerValues timers) {
     QueryInfo query = getHandle().getQueryInfo();
-    EpochRecord record = new EpochRecord(query.getQueryId().toString(), query.getBatchId(), ((Integer) vnode).intValue());
+    EpochRecord record = new EpochRecord(query.getQueryId().toString(), query.getRunId().toString(), query.getBatchId(), ((Integer) vnode).intValue());
     return new MovingEpoch(this, ((Integer) vnode).intValue(), rows, record);
   }
 }

@@ -11,6 +11,9 @@ import org.apache.spark.sql.types.StructType;
 public interface MovingValue {
   StructType schema();
 
+  /** Hear where the checkpoint of a query keeps what is known of this source, before its first batch. */
+  void startsAt(String checkpoint);
+
   /** What the value is now. */
   String now();
 

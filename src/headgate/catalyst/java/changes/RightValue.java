@@ -17,6 +17,7 @@ import java.util.Map;
  * the highest order counts, in all epochs.
  */
 class RightValue {
+  private static final byte[] NO_ORDER = new byte[0];  // below all others: an order may be given later
   private final String name;
   private final boolean ordered;
   private final Map rows = new HashMap();  // of a changelog: code -> how often it is there
@@ -38,7 +39,7 @@ class RightValue {
     if (kind == Change.RIGHT_LATEST) {
       byte[] at = new byte[record.remaining()];
       record.get(at);
-      takeLatest(value, at);
+      takeLatest(value, ordered ? at : NO_ORDER);
     } else {
       ByteBuffer key = ByteBuffer.wrap(identity(value));
       texts.put(key, value);

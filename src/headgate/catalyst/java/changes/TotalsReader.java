@@ -61,6 +61,7 @@ public class TotalsReader {
 
   public List keys() { return keys; }
   public StructType row() { return row; }
+  public String text() { return text; }
 
   /** The columns that the totals are made of. */
   public List inputs() {

@@ -30,6 +30,10 @@ class ValueTable implements Table, SupportsRead {
     public Scan build() { return this; }
     public StructType readSchema() { return value.schema(); }
     public String description() { return value.toString(); }
-    public MicroBatchStream toMicroBatchStream(String checkpoint) { return new ValueStream(value); }
+
+    public MicroBatchStream toMicroBatchStream(String checkpoint) {
+      value.startsAt(checkpoint);
+      return new ValueStream(value);
+    }
   }
 }

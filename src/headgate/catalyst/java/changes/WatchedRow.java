@@ -2,12 +2,15 @@ package headgate.changes;
 
 import headgate.interop.Rethrow;
 import headgate.interop.Subqueries;
+import java.io.FileNotFoundException;
 import java.util.Base64;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
@@ -34,16 +37,32 @@ public class WatchedRow implements MovingValue {
   public StructType schema() { return new StructType().add("_packed", DataTypes.BinaryType, true); }
 
   public String now() {
-    refresh(plan);
-    List rows = Dataset.ofRows(session, plan).limit(2).collectAsList();
+    List rows = null;
+    try {
+      rows = read();
+    } catch (Exception failure) {
+      if (!isOfFilesGone(failure)) Rethrow.raise(failure);
+      rows = read();  // they went while they were read: what is there now counts, and what is not there is named
+    }
     if (rows.size() > 1) throw new IllegalStateException("The right side, a batch DataFrame that is read in each trigger, has more than one row; it may have one or none: aggregate it, or keep its first row.");
     return rows.isEmpty() ? ABSENT : Base64.getEncoder().encodeToString((byte[]) ((Row) rows.get(0)).get(0));
+  }
+
+  private List read() {
+    refresh(plan);
+    return Dataset.ofRows(session, plan).limit(2).collectAsList();
+  }
+
+  private static boolean isOfFilesGone(Throwable failure) {
+    if (failure == null) return false;
+    return failure instanceof FileNotFoundException || String.valueOf(failure.getMessage()).contains("FILE_NOT_EXIST") || isOfFilesGone(failure.getCause());
   }
 
   public String next(String last, String now, boolean justStarted, boolean withoutLimit) {
     return now.equals(last) || last == null && now.equals(ABSENT) ? null : now;
   }
 
+  public void startsAt(String checkpoint) {}
   public boolean isFixedAtStart() { return true; }
 
   public InternalRow row(String value) {
@@ -55,16 +74,28 @@ public class WatchedRow implements MovingValue {
   /** Spark lists the files of a table when the DataFrame is made, and never again. */
   private void refresh(LogicalPlan plan) {
     if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation)
-      refresh(((HadoopFsRelation) ((LogicalRelation) plan).relation()).location());
+      refresh(((HadoopFsRelation) ((LogicalRelation) plan).relation()).location(), named((LogicalRelation) plan));
     if (plan instanceof DataSourceV2Relation && ((DataSourceV2Relation) plan).table() instanceof FileTable)
-      refresh(((FileTable) ((DataSourceV2Relation) plan).table()).fileIndex());
+      refresh(((FileTable) ((DataSourceV2Relation) plan).table()).fileIndex(), "");
     for (Iterator inside = Subqueries.of(plan).iterator(); inside.hasNext();) refresh((LogicalPlan) inside.next());
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) refresh((LogicalPlan) children.next());
   }
 
+  /** The table of a scan, as a sentence names it; one that was dropped may have left its files behind. */
+  private String named(LogicalRelation relation) {
+    if (relation.catalogTable().isEmpty()) return "";
+    TableIdentifier table = ((CatalogTable) relation.catalogTable().get()).identifier();
+    if (!session.sessionState().catalog().tableExists(table)) throw gone("the table " + table.unquotedString());
+    return "the table " + table.unquotedString() + " at ";
+  }
+
+  private static RuntimeException gone(String what) {
+    return new IllegalStateException("The right side reads " + what + ", which is not there. Nothing is lost: start the query again when it is back. A table whose files are replaced has to be read through a catalog or a folder that stays; a materialised table is read by the query that `read_materialized` makes now, and not by one made before.");
+  }
+
   /** What is gone would be read as empty, and a value that is absent takes all rows back. */
-  private void refresh(FileIndex files) {
+  private void refresh(FileIndex files, String table) {
     files.refresh();
     scala.collection.Iterator roots = files.rootPaths().iterator();
     while (roots.hasNext()) {
@@ -75,7 +106,7 @@ public class WatchedRow implements MovingValue {
       } catch (java.io.IOException failure) {
         Rethrow.raise(failure);
       }
-      if (!there) throw new IllegalStateException("The right side reads " + root + ", which is not there. Nothing is lost: start the query again when it is back. A table whose files are replaced has to be read through a catalog or a folder that stays; a materialised table is read by the query that `read_materialized` makes now, and not by one made before.");
+      if (!there) throw gone(table + root);
     }
   }
 }
