@@ -95,7 +95,7 @@ class Scan(Node):
 
     ``table`` is what people call it: a table, a view, or else the folder, which is its ``path``. ``published`` has the
     publications that it is marked with, each with the name of a column. ``compares`` has the columns that a told table
-    compares just as Spark does; None: all of them.
+    compares just as Spark does; None: all of them. A scan that ``is_target`` is what a MERGE writes into.
     """
 
     source: Source = Source.OTHER
@@ -108,6 +108,7 @@ class Scan(Node):
     path: str = ""
     published: tuple[tuple[str, str], ...] = ()
     compares: frozenset[int] | None = None
+    is_target: bool = False
 
     @property
     def is_told(self) -> bool:

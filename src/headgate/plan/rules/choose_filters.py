@@ -196,7 +196,9 @@ def _is_small(build: Node, context: RuleContext) -> bool:
 def _judged(
     planned: PlannedFilter, selective: set[int], nodes: dict[int, Node], context: RuleContext
 ) -> _Objection | None:
-    if planned.build not in selective:
+    into = [nodes[consumer.scan] for consumer in planned.consumers]
+    # a MERGE brings changes, and changes are few beside what they change
+    if planned.build not in selective and not any(isinstance(scan, Scan) and scan.is_target for scan in into):
         return _Objection("the build side has no predicate, so it keeps every key")
     objections = [_objection(consumer, planned, nodes, context) for consumer in planned.consumers]
     return None if None in objections else objections[0]

@@ -43,6 +43,9 @@ public class KeptRows extends RDD {
    */
   public boolean isSame(List otherRows, LogicalPlan other) { return KnownFiles.readSame(buildSide, other) && otherRows.equals(rows); }
 
+  /** The rows as they were read at planning. */
+  public List rows() { return rows; }
+
   /** The build side, run again; null where its rows hold. */
   private synchronized RDD again() {
     if (again == null && !snapshot.holds()) {

@@ -63,6 +63,8 @@ public class GateRule extends Rule {
     }
     if (logical.isStreaming()) return !onlyMarked && enabled() ? streaming(logical) : plan;
     if (!isWanted(logical) || isWritten(logical)) return plan;
+    DeltaMerge merge = DeltaMerge.of(logical);
+    if (merge != null) return merged(logical, merge);
     NarrowedSubqueries subqueries = new NarrowedSubqueries(this);
     subqueries.prepare(logical);
     LogicalPlan result = mayFilter ? narrowed(logical) : logical;
@@ -79,9 +81,10 @@ public class GateRule extends Rule {
   }
 
   /** A plan with its filters, or itself where there are none; only a cancellation by the user gets through. */
-  LogicalPlan narrowed(LogicalPlan plan) {
-    QueryContext context = new QueryContext(session, plan, taps, even, ends);
-    LogicalPlan result = plan;
+  LogicalPlan narrowed(LogicalPlan plan) { return narrowed(new QueryContext(session, plan, taps, even, ends)); }
+
+  private LogicalPlan narrowed(QueryContext context) {
+    LogicalPlan result = context.plan;
     try {
       Object rewritten = rewrite.apply(context);
       if (rewritten instanceof LogicalPlan) result = (LogicalPlan) rewritten;
@@ -90,6 +93,20 @@ public class GateRule extends Rule {
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     if (context.cancelled != null) Rethrow.raise(context.cancelled);
+    return result;
+  }
+
+  /** A MERGE with the ranges of its source's keys, or itself. */
+  private LogicalPlan merged(LogicalPlan plan, DeltaMerge merge) {
+    LogicalPlan result = plan;
+    try {
+      QueryContext context = new QueryContext(session, merge.asJoin(session), taps, even, ends);
+      result = merge.with(narrowed(context), context);
+    } catch (Throwable failure) {
+      failures.note("a MERGE", failure);
+      if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
+    }
+    finished.set(new WeakReference(result));
     return result;
   }
 

@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.command.ExecutedCommandExec;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.util.QueryExecutionListener;
 import org.apache.spark.util.AccumulatorV2;
@@ -38,6 +39,7 @@ public class ToldScans implements QueryExecutionListener {
   private void visit(SparkPlan plan) {
     if (plan instanceof AdaptiveSparkPlanExec) visit(((AdaptiveSparkPlanExec) plan).executedPlan());
     else if (plan instanceof QueryStageExec) visit(((QueryStageExec) plan).plan());
+    else if (plan instanceof ExecutedCommandExec) command((LogicalPlan) ((ExecutedCommandExec) plan).cmd());
     else if (plan.children().isEmpty()) leaf(plan);
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) visit((SparkPlan) each.next());
@@ -53,6 +55,18 @@ public class ToldScans implements QueryExecutionListener {
     if (mark.isEmpty()) return;
     Object[] told = (Object[]) mark.get();
     ((ToldReads) told[1]).note(((Integer) told[0]).intValue(), counted(scan));
+  }
+
+  /** A MERGE counts the files of its target itself. */
+  private static void command(LogicalPlan command) {
+    scala.Option mark = command.getTagValue(TOLD);
+    scala.collection.Map metrics = mark.isEmpty() ? null : (scala.collection.Map) SparkVersion.readIfThere(command, "metrics");
+    if (metrics == null) return;
+    Map found = new LinkedHashMap();
+    put(found, "files", metric(metrics, "numTargetFilesAfterSkipping"));
+    put(found, "filesTotal", metric(metrics, "numTargetFilesBeforeSkipping"));
+    Object[] told = (Object[]) mark.get();
+    ((ToldReads) told[1]).note(((Integer) told[0]).intValue(), found);
   }
 
   private static Map counted(SparkPlan scan) {
@@ -76,8 +90,10 @@ public class ToldScans implements QueryExecutionListener {
 
   private static void put(Map found, String name, long value) { if (value >= 0L) found.put(name, Long.valueOf(value)); }
 
-  private static long metric(SparkPlan plan, String name) {
-    scala.Option found = plan.metrics().get(name);
+  private static long metric(SparkPlan plan, String name) { return metric((scala.collection.Map) plan.metrics(), name); }
+
+  private static long metric(scala.collection.Map metrics, String name) {
+    scala.Option found = metrics.get(name);
     return found.isEmpty() ? -1L : ((Number) ((AccumulatorV2) (SQLMetric) found.get()).value()).longValue();
   }
 }

@@ -1,0 +1,86 @@
+package headgate.plan;
+
+import headgate.build.KeptRows;
+import headgate.format.MergeTarget;
+import headgate.interop.Seqs;
+import headgate.interop.SparkVersion;
+import headgate.scan.Alternatives;
+import headgate.scan.ToldScans;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.Inner$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.JoinHint$;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
+
+/**
+ * A MERGE into a Delta table: its condition gets the ranges that hold the keys of its source, by which Delta skips files.
+ *
+ * The ranges follow from the condition, so nothing else is matched. They hold for the rows that were read for them, so the
+ * MERGE goes on with those very rows as its source; a source that is too large to keep is left alone, and so is a MERGE
+ * with WHEN NOT MATCHED BY SOURCE, which needs every row of its target.
+ */
+public class DeltaMerge {
+  private static final String COMMAND = "org.apache.spark.sql.delta.commands.MergeIntoCommand";
+  private final LogicalPlan command;
+  private final LogicalPlan source;
+  private final LogicalPlan target;
+  private final Expression condition;
+
+  private DeltaMerge(LogicalPlan command) throws Exception {
+    this.command = command;
+    this.source = (LogicalPlan) SparkVersion.read(command, "source");
+    this.target = (LogicalPlan) SparkVersion.read(command, "target");
+    this.condition = (Expression) SparkVersion.read(command, "condition");
+  }
+
+  /** The MERGE that a plan is, or null where it is none or needs its whole target. */
+  public static DeltaMerge of(LogicalPlan plan) {
+    if (!plan.getClass().getName().equals(COMMAND)) return null;
+    try {
+      boolean needsAll = !((scala.collection.Seq) SparkVersion.read(plan, "notMatchedBySourceClauses")).isEmpty();
+      DeltaMerge merge = new DeltaMerge(plan);
+      return needsAll || merge.source.isStreaming() ? null : merge;
+    } catch (Exception other) {
+      return null;  // another version of Delta
+    }
+  }
+
+  /** The join that the MERGE is, as far as the files of its target are concerned. */
+  public LogicalPlan asJoin(SparkSession session) {
+    LogicalPlan optimized = session.sessionState().executePlan(source, org.apache.spark.sql.execution.CommandExecutionMode$.MODULE$.ALL()).optimizedPlan();
+    return new Join(new MergeTarget(target), optimized, Inner$.MODULE$, scala.Option.apply(condition), JoinHint$.MODULE$.NONE());
+  }
+
+  /** The MERGE with what was found for its join, or itself where nothing was. */
+  public LogicalPlan with(LogicalPlan narrowed, QueryContext context) {
+    if (!(narrowed instanceof Join)) return command;
+    Expression ranges = ranges((LogicalPlan) ((Join) narrowed).left());
+    List rows = rows((LogicalPlan) ((Join) narrowed).right());
+    if (ranges == null || rows == null) return command;
+    LogicalPlan kept = new LocalRelation(source.output(), Seqs.of(rows), false, scala.Option.empty());
+    Object[] fields = new Object[command.productArity()];
+    for (int i = 0; i < fields.length; i++) {
+      Object field = command.productElement(i);
+      fields[i] = field == source ? kept : field == condition ? new And(condition, ranges) : field;
+    }
+    LogicalPlan told = (LogicalPlan) command.makeCopy(fields);
+    ToldScans.expect(told, 1, context.reads);
+    return told;
+  }
+
+  private static Expression ranges(LogicalPlan side) {
+    LogicalPlan told = side instanceof Alternatives ? ((Alternatives) side).told : side;
+    return told instanceof Filter && ((Filter) told).child() instanceof MergeTarget ? (Expression) ((Filter) told).condition() : null;
+  }
+
+  private static List rows(LogicalPlan side) {
+    if (!(side instanceof LogicalRDD) || !(((LogicalRDD) side).rdd() instanceof KeptRows)) return null;
+    return ((KeptRows) ((LogicalRDD) side).rdd()).rows();
+  }
+}
