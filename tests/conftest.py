@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -55,9 +56,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get("HEADGATE_SUITES") != "all":
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("thorough")])
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+        _sample(config, items)
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+
+
+def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the cases of a test that is marked `sampled(n)`, take every n-th."""
+    seen: Counter[str] = Counter()
+    left_out = []
+    for item in items:
+        if mark := item.get_closest_marker("sampled"):
+            name = item.nodeid.split("[")[0]
+            if seen[name] % mark.args[0]:
+                left_out.append(item)
+            seen[name] += 1
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")

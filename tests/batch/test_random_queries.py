@@ -4,7 +4,7 @@ Each case has a seed of its own, ``chunk-number``. A failure names it; to run th
 
     HEADGATE_SEED=7-13 pytest tests/batch/test_random_queries.py
 
-A usual run takes 50 cases; HEADGATE_QUERIES=5000 takes as many, and HEADGATE_FIRST=1000 begins with another chunk.
+A usual run takes 25 cases; HEADGATE_QUERIES=5000 takes as many, and HEADGATE_FIRST=1000 begins with another chunk.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.batch.random_tables import RandomTable, write_random_table
 CASES = 25
 SEED = os.environ.get("HEADGATE_SEED", "")
 FIRST = int(os.environ.get("HEADGATE_FIRST", "0"))
-COUNT = -(-int(os.environ.get("HEADGATE_QUERIES", "50")) // CASES)
+COUNT = -(-int(os.environ.get("HEADGATE_QUERIES", "25")) // CASES)
 CHUNKS = [int(SEED.split("-")[0])] if SEED else list(range(FIRST, FIRST + COUNT))
 NUMBERS = [int(SEED.split("-")[1])] if "-" in SEED else list(range(CASES))
 FEW_TASKS = {"spark_sql_files_openCostInBytes": "0", "spark_sql_shuffle_partitions": "2"}

@@ -44,6 +44,7 @@ def test_executors_test_rows_against_a_bitmap(told: dict[str, Any]) -> None:
     assert found["groups"][0] < found["groups"][1]
 
 
+@pytest.mark.thorough
 def test_an_executor_that_dies_changes_no_row(told: dict[str, Any]) -> None:
     """After kill -9 of one executor the query's tasks run again, and the rows are the same."""
     found = told["killed"]

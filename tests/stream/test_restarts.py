@@ -29,6 +29,7 @@ def test_a_restart_goes_on_with_the_watermark_of_the_checkpoint(gated: SparkSess
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_killed_it_writes_what_an_undisturbed_run_writes(spark: SparkSession, tmp_path: Path) -> None:
     """SIGKILL in the middle of batches, with Headgate on; the undisturbed run is Spark alone."""
     restarts.write_input(tmp_path / "source", seed=6, files=8)

@@ -216,7 +216,7 @@ def _scan_row(scan: ScanReport) -> tuple[str, ...]:
         scan.table.rsplit("/", 1)[-1],
         f"{scan.files_read} of {scan.files_total}" if scan.files_total else "",
         groups,
-        f"{readable_bytes(scan.bytes_read)} of {readable_bytes(scan.bytes_total)}",
+        f"{readable_bytes(scan.bytes_read)} of {readable_bytes(scan.bytes_total)}" if scan.bytes_total else "",
         ", ".join(scan.filters),
         scan.reason,
     )

@@ -103,7 +103,8 @@ class _Telling:
         return report
 
     def _scan(self, scan: Scan) -> ScanReport:
-        report = ScanReport(scan.table, scan.id, bytes_total=scan.bytes, bytes_read=scan.bytes, path=scan.path)
+        size = 0 if scan.has_unknown_size else scan.bytes
+        report = ScanReport(scan.table, scan.id, bytes_total=size, bytes_read=size, path=scan.path)
         late, narrowed = self._facts.late, self._facts.narrowed.get(scan.id)
         left = self._facts.whole.get(scan.id) if narrowed is None else narrowed.verdict
         if left is not None:

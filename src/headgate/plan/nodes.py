@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from headgate.plan.kinds import TOLD, Can, Feed, Op, Source
 
+_UNKNOWN = 1 << 60
 _TABLES = (Source.DELTA, Source.ICEBERG)
 
 
@@ -114,6 +115,11 @@ class Scan(Node):
     def is_told(self) -> bool:
         """Whether the scan is told conditions, since its files are its own."""
         return Can.PRUNE not in self.can and bool(self.can & TOLD)
+
+    @property
+    def has_unknown_size(self) -> bool:
+        """Whether nothing is known of how much there is to read: Spark then takes the largest number that it has."""
+        return self.bytes >= _UNKNOWN
 
     @property
     def is_reported(self) -> bool:

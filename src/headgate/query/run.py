@@ -20,6 +20,8 @@ from headgate.query.row_cost import RowFilterCost
 from headgate.query.scans import Scans
 from headgate.query.schedule import BuildSchedule, ScheduledBuild
 
+_MUCH = 1 << 40  # as much as a scan of unknown size counts
+
 
 class Registered(Protocol):
     """Late filters that the coordinator knows of."""
@@ -85,7 +87,7 @@ class QueryRun:
 
     def fed_bytes(self) -> int:
         """Return the bytes of the scans that filters may narrow."""
-        return sum(self.scans.nodes[scan].bytes for scan in self._fed_scans())
+        return sum(min(self.scans.nodes[scan].bytes, _MUCH) for scan in self._fed_scans())
 
     def next_wave(self) -> list[BuildRequest]:
         """Return the builds that run next before the query, none when all are done."""

@@ -164,6 +164,8 @@ def _consumer_is_worth_a_tap(
 ) -> bool:
     scan = nodes[to.scan]
     assert isinstance(scan, Scan)
+    if scan.is_told:  # told scans take filters at planning only
+        return False
     if scan.bytes < _LARGE * context.min_scan_bytes or nodes[planned.build].scanned_bytes() > scan.bytes:
         return False
     return context.clustering(to.scan, to.column).is_useful or (
@@ -213,6 +215,9 @@ def _objection(
         return _Objection("Spark already prunes these partitions with the broadcast of the build side")
     if consumer.by_rows:
         return None
+    if scan.has_unknown_size and not _is_small(nodes[planned.build], context):
+        size = readable_bytes(build_bytes)
+        return _Objection(f"the build side reads {size} for a scan of unknown size: {scan.table}; {_ANYWAY}")
     if scan.bytes < context.min_scan_bytes:
         return _Objection(f"the scan is too small to pay for a filter: {readable_bytes(scan.bytes)}; {_ANYWAY}")
     if build_bytes > context.max_build_share * scan.bytes:
