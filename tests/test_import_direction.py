@@ -41,6 +41,7 @@ ROOMS = (
     "api",
     "graph",
     "read",
+    "advise",
     "suites",
     "cli",
 )

@@ -29,6 +29,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 import headgate
+from headgate.advise import advise as find_advice
+from headgate.advise.advice import read_queries
 from headgate.catalyst.sentences import SPARK_ERRORS, sentence
 from headgate.errors import BadInput, HeadgateError
 from headgate.observe.report import QueryReport
@@ -89,6 +91,23 @@ def sql(
             else:
                 headgate.enable(spark, strategy=strategy)
                 _show(console, spark.sql(query).limit(_SHOWN_ROWS + 1).collect(), spark.sql(query).columns)
+
+
+@app.command()
+def advise(
+    table: Annotated[list[str], typer.Option(help="A table as name=path; may be given several times.")],
+    file: Annotated[list[Path], typer.Option(help="A file with SQL; may be given several times.")],
+    debug: Annotated[bool, typer.Option(help="Show the full trace of an error.")] = False,
+) -> None:
+    """Say which column to cluster each table by, and how many files the queries would then read."""
+    console = Console()
+    with _one_sentence(debug=debug):
+        tables, queries = dict(_named_path(item) for item in table), read_queries(file)
+        with _started(_spark(debug=debug), debug=debug) as spark:
+            for name, path in tables.items():
+                spark.read.parquet(path).createOrReplaceTempView(name)
+            for one in find_advice(spark, queries):
+                console.print(str(one), soft_wrap=True, highlight=False, markup=False)
 
 
 bench = typer.Typer(no_args_is_help=True, help="Run whole suites with Headgate off and on, and compare every row.")

@@ -15,6 +15,7 @@ from headgate.plan import Clustering
 from headgate.plan.nodes import Node
 from headgate.plan.rules.trace_to_scans import trace_column
 from headgate.query import PlannedQuery, QueryPipeline
+from headgate.query.pipeline import Learned
 from headgate.stream import streaming_stories
 
 
@@ -176,6 +177,10 @@ class Gate:
         root, _ = query.read()
         found = next(at for at in root.output if at.name == column)
         return self._pipeline.clustering(query, root, trace_column(root, found.id, found.type))
+
+    def learned(self, frame: Any) -> list[Learned]:
+        """Run the build sides of a DataFrame's query, and return what they found for each scan of files."""
+        return self._pipeline.learned(self._bridge.query_of(frame))
 
     def close(self) -> None:
         """Take the rule out of the session and put its settings back."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headgate.catalyst import CatalystQuery
@@ -15,11 +15,14 @@ from headgate.catalyst.wire import PlanEdits
 from headgate.collect import BuildRequest, RunningWave
 from headgate.config import Settings, read_settings
 from headgate.coordinator import Coordinator
+from headgate.domain import Domain
 from headgate.observe import QueryReport
 from headgate.plan import Clustering, Consumer, Node, RuleContext, Strategy, plan_filters
 from headgate.plan.kinds import Can, Feed
+from headgate.plan.nodes import Scan
 from headgate.query.gates import gated, late_filters, taps
 from headgate.query.late import LateFilters
+from headgate.query.narrow import column_domains
 from headgate.query.planned import PlannedQuery
 from headgate.query.run import QueryRun
 from headgate.query.scans import Scans
@@ -34,6 +37,18 @@ class _Background:
     filters: LateFilters
     running: RunningWave | None
     wave: Sequence[BuildRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What filters say of one scan of Parquet files: by column, its type and its values; ``now`` are the files left."""
+
+    table: str
+    path: str
+    files: int
+    rows: int
+    now: int
+    columns: Mapping[str, tuple[str, Domain]]
 
 
 class QueryPipeline:
@@ -74,6 +89,18 @@ class QueryPipeline:
         report = QueryRun(plan, scans, settings, 0).report()
         report.note = "" if settings.enabled else "Headgate is turned off: spark.headgate.enabled=false"
         return report
+
+    def learned(self, query: CatalystQuery) -> list[Learned]:
+        """Run the builds of a query, and say what they found for each scan; nothing is written."""
+        root, session = query.read()
+        settings = read_settings(session.settings)
+        scans = Scans(query, root, self._cache, settings, case_sensitive=session.case_sensitive)
+        plan = plan_filters(root, _context(settings, scans, session.broadcast_bytes))
+        with QueryRun(plan, scans, settings, session.broadcast_bytes) as run:
+            self._wait_for_waves(query, run, Waiting(math.inf))
+            found = [_learned(node, run) for node in scans.nodes.values() if Can.STATISTICS in node.can]
+        query.release()
+        return found
 
     def clustering(self, query: CatalystQuery, root: Node, consumers: Sequence[Consumer]) -> Clustering:
         """Say how well the row groups of the scans that a column comes from separate its values; the worst counts."""
@@ -132,6 +159,15 @@ class QueryPipeline:
         return Waiting.of(
             settings.max_wait, spared=spared, threshold=settings.queue_threshold, idle_share=query.idle_share
         )
+
+
+def _learned(scan: Scan, run: QueryRun) -> Learned:
+    found = column_domains(scan.id, run.schedule.on(scan.id), run.scans)
+    types = {column.name: column.type for column in scan.output}
+    files = len(run.scans.layout(scan.id).files)
+    now = len(run.scans.prune(scan.id, dict(found)).keep) if found else files
+    columns = {name: (types[name], domain) for name, domain in found.items()}
+    return Learned(scan.table, scan.path, files, run.scans.rows(scan.id) or 0, now, columns)
 
 
 def _with_late(edits: PlanEdits, filters: LateFilters, run: QueryRun) -> PlanEdits:

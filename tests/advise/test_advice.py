@@ -1,0 +1,97 @@
+"""Advice on layouts: the column that the queries' joins narrow, and an estimate that the clustered table then keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
+
+import headgate
+from headgate.advise import Advice, advise
+from headgate.advise.advice import read_queries
+from headgate.cli import app
+from headgate.errors import BadInput
+
+FILES = 20
+BY_WEEK = "SELECT sum(price) FROM sales JOIN days ON day = id WHERE week = 5"
+BY_SHOP = "SELECT sum(price) FROM sales JOIN shops ON shop = shop_id WHERE town = 'Ulm'"
+
+
+@pytest.fixture(scope="module")
+def home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sales in no order, and the small tables that they are joined to."""
+    home = tmp_path_factory.mktemp("advise")
+    sales = spark.range(20_000).selectExpr(
+        "pmod(xxhash64(id), 200) AS day", "pmod(xxhash64(id, 3), 50) AS shop", "1.0D AS price"
+    )
+    sales.repartition(FILES).write.parquet(str(home / "sales"))
+    spark.range(200).selectExpr("id", "id div 7 AS week").coalesce(1).write.parquet(str(home / "days"))
+    towns = "CASE WHEN id % 2 = 0 THEN 'Ulm' ELSE 'Bonn' END AS town"
+    spark.range(50).selectExpr("id AS shop_id", towns).coalesce(1).write.parquet(str(home / "shops"))
+    return home
+
+
+@pytest.fixture
+def views(spark: SparkSession, home: Path) -> None:
+    for name in ("sales", "days", "shops"):
+        spark.read.parquet(str(home / name)).createOrReplaceTempView(name)
+
+
+def advice_on(advice: list[Advice], path: Path) -> Advice:
+    return next(one for one in advice if one.path.endswith(str(path)))
+
+
+def test_the_column_that_narrows_most_is_named(spark: SparkSession, home: Path, views: None) -> None:
+    advice = advice_on(advise(spark, {"week": BY_WEEK, "town": BY_SHOP}), home / "sales")
+    assert advice.column == "day"
+    assert [read.query for read in advice.reads] == ["week", "town"]
+    assert all(read.now == FILES for read in advice.reads)
+    assert advice.reads[1].then == FILES, "the other query gains nothing"
+    assert "cluster it by day" in str(advice)
+
+
+def test_the_estimate_is_what_the_clustered_table_reads(spark: SparkSession, home: Path, views: None) -> None:
+    advice = advice_on(advise(spark, {"week": BY_WEEK}), home / "sales")
+    headgate.disable(spark)
+    exec(advice.statement, {"spark": spark})
+    spark.read.parquet(f"{home}/sales_clustered").createOrReplaceTempView("sales")
+    headgate.enable(spark, strategy="always")
+    spark.sql(BY_WEEK).collect()
+    scan = next(scan for scan in headgate.report(spark).scans if scan.path.endswith("sales_clustered"))
+    assert abs(scan.files_read - advice.reads[0].then) <= 1, (scan, advice)
+    assert scan.files_read < FILES / 4
+
+
+def test_a_clustered_table_is_left_alone(spark: SparkSession, tmp_path: Path, views: None) -> None:
+    sorted_sales = spark.table("sales").repartitionByRange(FILES, "day").sortWithinPartitions("day")
+    sorted_sales.write.parquet(str(tmp_path / "sorted"))
+    spark.read.parquet(str(tmp_path / "sorted")).createOrReplaceTempView("sales")
+    advice = advice_on(advise(spark, {"week": BY_WEEK}), tmp_path / "sorted")
+    assert not advice.column
+    assert "no layout helps much" in str(advice)
+
+
+def test_small_tables_and_tables_without_a_join(spark: SparkSession, home: Path, views: None) -> None:
+    advice = advise(spark, {"all": "SELECT count(*) FROM sales", "week": BY_WEEK})
+    assert "cluster it by day" in str(advice_on(advice, home / "sales"))
+    assert "no join" in advice_on(advice, home / "days").reason or "one file" in advice_on(advice, home / "days").reason
+
+
+def test_the_command(home: Path, tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "weekly.sql").write_text(BY_WEEK + ";\n" + BY_WEEK.replace("5", "6") + ";")
+    words = ["advise", "--file", str(tmp_path / "weekly.sql")]
+    for name in ("sales", "days"):
+        words += ["--table", f"{name}={home / name}"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "cluster it by day" in done.output
+    assert "weekly-2" in done.output
+
+
+def test_bad_input(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no query to advise on"):
+        advise(spark, {})
+    with pytest.raises(BadInput, match="there is no file at"):
+        read_queries([tmp_path / "missing.sql"])
