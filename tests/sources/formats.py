@@ -41,10 +41,12 @@ class Tables:
 
     def __init__(self, spark: SparkSession, home: Path) -> None:
         self._spark, self._home, self._numbers = spark, home, count()
+        self._last: dict[str, str] = {}
 
     def put(self, kind: str, frame: DataFrame) -> Callable[[], DataFrame]:
         """Write a table, one file for each partition of the frame, and return a function that reads it."""
         name, spark = f"t{next(self._numbers)}", self._spark
+        self._last[kind] = name
         if kind == "delta":
             frame.write.format("delta").saveAsTable(name)
             return lambda: spark.table(name)
@@ -61,6 +63,14 @@ class Tables:
         if not kind.endswith("_v2"):
             return lambda: spark.read.schema(frame.schema).format(form).load(path)
         return lambda: self._read_v2(form, path)
+
+    def add(self, kind: str, frame: DataFrame) -> None:
+        """Write more rows into the table that was put last in this format."""
+        name = self._last[kind]
+        if kind == "delta":
+            frame.write.format("delta").mode("append").saveAsTable(name)
+        else:
+            frame.writeTo(f"ice.db.{name}").append()
 
     def _read_v2(self, form: str, path: str) -> DataFrame:
         spark = self._spark
