@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 import headgate
 from tests.batch.differential import compare, enabled, rows_of, settings
-from tests.sources.formats import Tables
+from tests.sources.formats import DERBY, DRIVER, Tables
 
 ROWS = 4_000
 KINDS = ["orc", "parquet_v2", "orc_v2", "csv", "derby"]
@@ -92,3 +94,58 @@ def test_rows_that_cannot_be_parsed_fail_the_query_as_before(spark: SparkSession
         spark.read.schema("k long, v string").option("mode", "FAILFAST").csv(str(tmp_path)).join(
             dim, col("k") == col("key")
         ).collect()
+
+
+def test_two_subqueries_that_spark_merges(spark: SparkSession, facts: dict[str, Read], tmp_path: Path) -> None:
+    """Spark computes them in one go, which a told scan with an alternative would hide from it."""
+    write_keys(spark, tmp_path / "dim", 1000)
+    spark.read.parquet(str(tmp_path / "dim")).createOrReplaceTempView("told_dim")
+    facts["orc"]().createOrReplaceTempView("told_fact")
+    above = "v >= (SELECT min(w) FROM told_dim) AND v < (SELECT max(w) FROM told_dim)"
+    query = f"SELECT k, v FROM told_fact JOIN told_dim ON k = key WHERE {above}"
+    compare(spark, lambda: spark.sql(query), strategy="always")
+
+
+def test_files_of_the_second_version_are_no_build_side(
+    spark: SparkSession, facts: dict[str, Read], tmp_path: Path
+) -> None:
+    """They are listed once, and read by name when the query runs: whatever lies there by then."""
+
+    def put(first: int) -> None:
+        pq.write_table(pa.table({"key": [first + 2 * i for i in range(30)]}), tmp_path / "dim" / "x.parquet")
+
+    (tmp_path / "dim").mkdir()
+    put(1000)
+    with settings(spark, spark_sql_sources_useV1SourceList=""):
+        dim = spark.read.parquet(str(tmp_path / "dim"))
+    with enabled(spark, strategy="always"):
+        frame = facts["orc"]().join(dim, col("k") == col("key"))
+        assert frame._jdf.queryExecution().executedPlan() is not None
+        put(3000)
+        found = sorted(row[0] for row in frame.collect())
+    assert found == list(range(3000, 3060, 2))
+
+
+def test_a_database_read_as_other_types(spark: SparkSession) -> None:
+    """The database compares 1000.40 with 1000, and Spark the whole number that it makes of it."""
+    spark.sql("SELECT cast(1000.40 AS decimal(10, 2)) AS n, 1 AS i").write.jdbc(DERBY, "odd_types", properties=DRIVER)
+    dim = spark.range(1000, 1003).selectExpr("cast(id AS int) AS key")
+    read = spark.read.format("jdbc").options(url=DERBY, dbtable="odd_types", customSchema="n INT", **DRIVER)
+    compare(spark, lambda: read.load().join(dim, col("n") == col("key")), strategy="always")
+
+
+def test_days_that_a_database_does_not_know(spark: SparkSession) -> None:
+    spark.sql("SELECT date'2020-01-01' AS d").write.jdbc(DERBY, "days", properties=DRIVER)
+    dim = spark.sql("SELECT explode(array(date'2020-01-01', cast('+10000-01-01' AS date))) AS key")
+    read = spark.read.jdbc(DERBY, "days", properties=DRIVER)
+    compare(spark, lambda: read.join(dim, col("d") == col("key")), strategy="always")
+
+
+@pytest.mark.parametrize("v2", [False, True])
+def test_orc_read_as_other_types(spark: SparkSession, tmp_path: Path, v2: bool) -> None:
+    """Its reader fails on conditions of another type than the file's: it gets none."""
+    spark.range(200).selectExpr("cast(id AS string) AS s").write.orc(str(tmp_path / "orc"))
+    dim = spark.sql("SELECT explode(array(10L, 100L)) AS key")
+    with settings(spark, spark_sql_sources_useV1SourceList="" if v2 else "orc"):
+        frame = spark.read.schema("s bigint").orc(str(tmp_path / "orc"))
+    compare(spark, lambda: frame.join(dim, col("s") == col("key")), strategy="always")

@@ -20,11 +20,12 @@ MAX_RANGES = 4
 SOURCE_RANGES = 32
 SOURCE_VALUES = 200
 _INSET = 400
-_DAYS_BEFORE_1970 = 25_567  # since 1900: every calendar in use agrees on what came after
-_FIRST_DAY = {
-    "date": -_DAYS_BEFORE_1970,
-    "timestamp": -_DAYS_BEFORE_1970 * 86_400_000_000,
-    "timestamp_ntz": -_DAYS_BEFORE_1970 * 86_400_000_000,
+# from 1900 to 9999: calendars differ about what came before, and databases know nothing of what comes after
+_DAYS = -25_567, 2_932_896
+_KNOWN_DAYS = {
+    "date": _DAYS,
+    "timestamp": (_DAYS[0] * 86_400_000_000, _DAYS[1] * 86_400_000_000),
+    "timestamp_ntz": (_DAYS[0] * 86_400_000_000, _DAYS[1] * 86_400_000_000),
 }
 _MOST_RUNS = 1_000_000
 _BIT_TESTED = ("tinyint", "smallint", "int", "bigint")
@@ -67,11 +68,11 @@ def source_predicate(column: int, domain: Domain) -> Predicate | None:
 
 
 def _is_ordered_otherwise(domain: Domain, end: Literal) -> bool:
-    """Old days may be counted in another calendar; text beyond U+D800 is sorted otherwise in UTF-16."""
+    """Days before 1900 and after 9999 are not for all sources; text beyond U+D800 is sorted otherwise in UTF-16."""
     if isinstance(end, str) and domain.type.name == "string":
         return any(character >= "\ud800" for character in end)
-    first = _FIRST_DAY.get(domain.type.name)
-    return first is not None and isinstance(end, int) and end < first
+    known = _KNOWN_DAYS.get(domain.type.name)
+    return known is not None and isinstance(end, int) and not known[0] <= end <= known[1]
 
 
 def reader_predicate(column: int, domain: Domain) -> Predicate | None:

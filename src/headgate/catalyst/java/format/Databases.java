@@ -7,6 +7,7 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
 import org.apache.spark.sql.types.*;
 
@@ -19,12 +20,17 @@ public class Databases extends ToldTable {
   public void describe(LogicalPlan leaf, ScanNames names, Map out) {
     JDBCRelation relation = (JDBCRelation) ((LogicalRelation) leaf).relation();
     List can = new ArrayList();
-    if (relation.jdbcOptions().pushDownPredicate()) can.add("ranges");
+    if (relation.jdbcOptions().pushDownPredicate() && !isReadAsOtherTypes(relation.jdbcOptions())) can.add("ranges");
     out.put("source", "jdbc");
     out.put("can", can);
     out.put("format", "JDBC");
     out.put("table", table(relation));
     out.put("compares", compared(leaf.output()));
+  }
+
+  /** Whether the query says what types to read: the database compares what it stores, and not what becomes of it. */
+  static boolean isReadAsOtherTypes(Object options) {
+    return options instanceof JDBCOptions && ((JDBCOptions) options).customSchema().isDefined();
   }
 
   private static String table(JDBCRelation relation) {
@@ -34,7 +40,7 @@ public class Databases extends ToldTable {
 
   /**
    * The columns that a database compares just as Spark does. It may order text by rules of a language, pad it with blanks,
-   * or keep times in another zone.
+   * or keep times in another zone. The widest decimals stand for numbers of any scale, which Spark rounds.
    */
   static List compared(scala.collection.Seq columns) {
     List found = new ArrayList();
@@ -43,7 +49,8 @@ public class Databases extends ToldTable {
       Attribute column = (Attribute) each.next();
       DataType type = column.dataType();
       boolean same = type instanceof ByteType || type instanceof ShortType || type instanceof IntegerType || type instanceof LongType
-          || type instanceof DecimalType || type instanceof DateType;
+          || (type instanceof DecimalType && ((DecimalType) type).precision() < DecimalType.MAX_PRECISION())
+          || type instanceof DateType;
       if (same) found.add(Long.valueOf(column.exprId().id()));
     }
     return found;

@@ -5,6 +5,7 @@ import headgate.scan.ScanNames;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -44,6 +45,12 @@ public class OtherFiles extends ToldTable {
     out.put("table", names.of((LogicalRelation) leaf));
     out.put("path", ScanNames.folder(files.location()));
     if (kind.equals("ORC")) out.put("compares", Databases.compared(leaf.output()));
+  }
+
+  public LogicalPlan told(LogicalPlan leaf, Expression before, Expression test) {
+    HadoopFsRelation files = KnownFiles.of(leaf);
+    if (kind(files).equals("ORC") && !OrcTypes.areThose(files.location(), leaf, test)) return null;
+    return super.told(leaf, before, test);
   }
 
   /** Whether a row that cannot be parsed fails the query: one that is dropped before it is parsed would not. */

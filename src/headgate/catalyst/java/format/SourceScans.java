@@ -1,5 +1,6 @@
 package headgate.format;
 
+import headgate.interop.SparkVersion;
 import headgate.scan.ScanNames;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,8 +21,10 @@ public class SourceScans extends ToldTable {
     DataSourceV2ScanRelation scan = (DataSourceV2ScanRelation) leaf;
     String kind = kind(scan);
     List can = new ArrayList();
-    if (isBoundToVersion(scan) || scan.scan() instanceof FileScan) can.add("reread");
-    if (PushedAgain.mayBePushed(scan)) can.add("ranges");
+    if (isBoundToVersion(scan)) can.add("reread");
+    if (PushedAgain.mayBePushed(scan) && !Databases.isReadAsOtherTypes(SparkVersion.readIfThere(scan.relation().table(), "jdbcOptions"))) {
+      can.add("ranges");
+    }
     out.put("source", source(kind));
     out.put("can", can);
     out.put("format", kind);
@@ -48,6 +51,8 @@ public class SourceScans extends ToldTable {
   }
 
   public LogicalPlan told(LogicalPlan leaf, Expression before, Expression test) {
-    return PushedAgain.with((DataSourceV2ScanRelation) leaf, before, test);
+    DataSourceV2ScanRelation scan = (DataSourceV2ScanRelation) leaf;
+    if (kind(scan).equals("ORC") && !OrcTypes.areThose(((FileScan) scan.scan()).fileIndex(), scan.relation(), test)) return null;
+    return PushedAgain.with(scan, before, test);
   }
 }

@@ -1,6 +1,7 @@
 package headgate.format;
 
 import headgate.interop.Seqs;
+import headgate.interop.Subqueries;
 import headgate.scan.Alternatives;
 import headgate.scan.PinnedFiles;
 import java.util.ArrayList;
@@ -9,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 
 /**
  * The scan of a told table with the Projects and Filters right above it. They are edited together: what Spark pushes into
@@ -60,7 +62,8 @@ public class ToldScan {
       above.add(at);
       at = (LogicalPlan) at.children().head();
     }
-    LogicalPlan told = test == null ? null : table.told(copy(leaf), before, test);
+    boolean alone = edit.snapshot == null || edit.snapshot.isEmpty();
+    LogicalPlan told = test == null || (!alone && refersToCte(top)) ? null : table.told(copy(leaf), before, test);
     if (told == null) {
       edit.noteUntold();
       return whole;
@@ -70,7 +73,17 @@ public class ToldScan {
     for (int i = kept - 1; i >= 0; i--) told = (LogicalPlan) ((LogicalPlan) above.get(i)).withNewChildren(one(told));
     told = pinned.inTree(told);
     if (edit.snapshot != null) edit.expectTold(bottom(told));
-    return edit.snapshot == null || edit.snapshot.isEmpty() ? told : new Alternatives(edit.snapshot, told, whole);
+    return alone ? told : new Alternatives(edit.snapshot, told, whole);
+  }
+
+  /** Whether a subquery reads what another part of the plan computes: Spark resolves that later, and not inside of a leaf. */
+  private static boolean refersToCte(LogicalPlan plan) {
+    if (plan.nodeName().startsWith("CTERelation") || plan instanceof WithCTE) return true;
+    List inside = Subqueries.of(plan);
+    for (int i = 0; i < inside.size(); i++) if (refersToCte((LogicalPlan) inside.get(i))) return true;
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) if (refersToCte((LogicalPlan) each.next())) return true;
+    return false;
   }
 
   private static LogicalPlan bottom(LogicalPlan plan) {
