@@ -206,15 +206,19 @@ def _from_numpy(type: ValueType, column: Array) -> tuple[Array, Array]:
 
 
 def _moments(type: ValueType, column: Array) -> tuple[Array, Array]:
-    """Convert moments. NumPy wraps and truncates silently when it changes the unit, so check the way back."""
+    """Convert moments. Changing the unit, NumPy truncates silently, and before 2.5 it wraps: check the way back."""
     if type not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
         raise _wrong(type, column.dtype)
-    places = column.astype("datetime64[D]" if type is DATE else "datetime64[us]")
     valid = ~np.isnat(column)
+    inexact = InvalidFilter(
+        f"a column of {column.dtype} contains moments that {type} cannot hold exactly; round or drop them first"
+    )
+    try:
+        places = column.astype("datetime64[D]" if type is DATE else "datetime64[us]")
+    except OverflowError as error:
+        raise inexact from error
     if np.any(valid & (places.astype(column.dtype) != column)):
-        raise InvalidFilter(
-            f"a column of {column.dtype} contains moments that {type} cannot hold exactly; round or drop them first"
-        )
+        raise inexact
     return _within(type, places.view(np.int64), valid), valid
 
 
