@@ -19,7 +19,7 @@ from headgate import QueryReport
 from tests.batch.differential import enabled
 
 FIRST = int(os.environ.get("HEADGATE_FIRST", "0"))
-COUNT = int(os.environ.get("HEADGATE_MERGES", "4"))
+COUNT = int(os.environ.get("HEADGATE_MERGES", "2"))
 ROWS, FILES = 2_000, 10
 COUNTED = (
     "numTargetRowsInserted",

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.batch.differential import compare, enabled, rows_of
 
 FIRST = int(os.environ.get("HEADGATE_FIRST", "0"))
-COUNT = int(os.environ.get("HEADGATE_TABLES", "6"))
+COUNT = int(os.environ.get("HEADGATE_TABLES", "4"))
 TYPES = {
     "bigint": "{id}",
     "int": "cast({id} AS int)",
