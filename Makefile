@@ -15,8 +15,8 @@ ARGS ?=
 # The PySpark of `make test-spark`, and what is installed for it.
 SPARK ?= 4.3
 PYSPARK ?= pyspark
-# Three processes, each with a Spark session of its own: two cores wait for each other's files and jobs now and then.
-PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
+# Two processes, each with a Spark session of its own: on two cores a third gains nothing.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 # What needs no Spark must not find one either: there is no Java in this place.
 FAST := JAVA_HOME=/nonexistent HYPOTHESIS_PROFILE=fast $(PYTEST) -m "not spark"
 # Delta, Iceberg and databases have a Spark of their own; a run of some tests only leaves them out.

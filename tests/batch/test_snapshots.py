@@ -93,7 +93,7 @@ def plain_answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("layout", "mode", "change"), CASES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_a_plan_made_before_a_change(
     spark: SparkSession,
     tmp_path: Path,

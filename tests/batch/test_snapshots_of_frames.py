@@ -66,7 +66,7 @@ def assert_same_answers(expected: list[Answer], found: list[Answer]) -> None:
 
 @pytest.mark.parametrize("mode", OPTIONS)
 @pytest.mark.parametrize("on", [True, False], ids=["enabled", "not enabled"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_filtered_frames_are_fresh(
     spark: SparkSession, plain: Plain, tmp_path: Path, come_first: None, on: bool, mode: str
 ) -> None:
@@ -98,7 +98,7 @@ def test_filtered_frames_are_fresh(
 
 
 @pytest.mark.parametrize("mode", OPTIONS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_a_cached_frame_planned_before_a_change(
     spark: SparkSession, plain: Plain, tmp_path: Path, come_first: None, mode: str
 ) -> None:
@@ -130,7 +130,7 @@ SUBQUERIES = (
 
 
 @pytest.mark.parametrize("mode", OPTIONS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_a_subquery_whose_table_changes(
     spark: SparkSession, plain: Plain, tmp_path: Path, come_first: None, mode: str
 ) -> None:
@@ -149,7 +149,7 @@ def test_a_subquery_whose_table_changes(
 
 @pytest.mark.parametrize("mode", OPTIONS)
 @pytest.mark.parametrize("layout", ["catalog", "path"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_a_table_dropped_and_made_again(
     spark: SparkSession, plain: Plain, tmp_path: Path, come_first: None, layout: str, mode: str
 ) -> None:
@@ -189,7 +189,7 @@ def write_in_place(path: Path, first: int, *, renamed: bool) -> None:
 @pytest.mark.parametrize("mode", OPTIONS)
 @pytest.mark.parametrize("renamed", [True, False], ids=["renamed", "written over"])
 @pytest.mark.parametrize("planned_before", [True, False], ids=["planned before", "planned after"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_a_file_rewritten_with_the_same_size_and_time(
     spark: SparkSession, tmp_path: Path, come_first: None, mode: str, renamed: bool, planned_before: bool
 ) -> None:

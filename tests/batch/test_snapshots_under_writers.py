@@ -54,7 +54,7 @@ def possible_answers(
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("written", WRITES)
 @pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_a_write_while_the_query_is_planned(
     spark: SparkSession,
     tmp_path: Path,
@@ -88,7 +88,7 @@ def test_a_write_while_the_query_is_planned(
 
 
 @pytest.mark.parametrize("rows_kept", [True, False], ids=["rows kept", "rows not kept"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_a_cache_that_is_evicted_after_the_build(spark: SparkSession, tmp_path: Path, rows_kept: bool) -> None:
     """A cache over a plan that gives other rows each time is no build side, unless its rows are kept: it may be evicted.
 

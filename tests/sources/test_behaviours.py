@@ -57,6 +57,7 @@ JOINS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("join", JOINS)
 def test_rows_are_the_same(spark: SparkSession, fact: Read, join: str) -> None:
     dim = keys(spark)
