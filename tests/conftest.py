@@ -65,15 +65,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of the cases of a test that is marked `sampled(n)`, take every n-th."""
     seen: Counter[str] = Counter()
-    left_out = []
+    left_out = set()
     for item in items:
         if mark := item.get_closest_marker("sampled"):
             name = item.nodeid.split("[")[0]
             if seen[name] % mark.args[0]:
-                left_out.append(item)
+                left_out.add(item)
             seen[name] += 1
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in set(left_out)]
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

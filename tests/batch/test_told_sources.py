@@ -74,7 +74,7 @@ def test_a_plan_outlives_the_gate(spark: SparkSession, facts: dict[str, Read], k
     assert len(frame.collect()) == 30
 
 
-def test_a_limit_that_was_pushed_is_left_alone(spark: SparkSession, facts: dict[str, Read]) -> None:
+def test_a_limit_above_the_scan_stops_the_filter(spark: SparkSession, facts: dict[str, Read]) -> None:
     dim = spark.range(30).selectExpr("id * 2 AS key")
     compare(
         spark, lambda: facts["parquet_v2"]().orderBy("k").limit(50).join(dim, col("k") == col("key")), strategy="always"

@@ -1,11 +1,12 @@
 package headgate.format;
 
+import headgate.interop.Trees;
+import headgate.scan.KnownFiles;
 import headgate.scan.ScanNames;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** Targets of MERGE statements: what they are told is added to the condition of the statement. */
@@ -23,9 +24,7 @@ public class MergeTargets extends ToldTable {
   }
 
   private static String table(LogicalPlan target, ScanNames names) {
-    LogicalPlan below = target;
-    while (!below.children().isEmpty()) below = (LogicalPlan) below.children().head();
-    boolean named = below instanceof LogicalRelation && ((LogicalRelation) below).relation() instanceof HadoopFsRelation;
-    return named ? names.of((LogicalRelation) below) : "the target of a MERGE";
+    LogicalPlan leaf = Trees.leaf(target);
+    return KnownFiles.of(leaf) == null ? "the target of a MERGE" : names.of((LogicalRelation) leaf);
   }
 }

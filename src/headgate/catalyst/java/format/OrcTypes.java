@@ -7,7 +7,6 @@ import org.apache.orc.Reader;
 import org.apache.orc.TypeDescription;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.classic.SparkSession$;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -17,7 +16,7 @@ public class OrcTypes {
   /** As many footers as are worth reading for it. */
   private static final int MOST = 256;
 
-  public static boolean areThose(FileIndex index, LogicalPlan scan, Expression test) {
+  public static boolean areThose(FileIndex index, Expression test) {
     String[] files = index.inputFiles();
     if (files.length > MOST) return false;
     try {

@@ -49,7 +49,7 @@ public class OtherFiles extends ToldTable {
 
   public LogicalPlan told(LogicalPlan leaf, Expression before, Expression test) {
     HadoopFsRelation files = KnownFiles.of(leaf);
-    if (kind(files).equals("ORC") && !OrcTypes.areThose(files.location(), leaf, test)) return null;
+    if (kind(files).equals("ORC") && !OrcTypes.areThose(files.location(), test)) return null;
     return super.told(leaf, before, test);
   }
 

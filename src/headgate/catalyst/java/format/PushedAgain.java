@@ -2,6 +2,7 @@ package headgate.format;
 
 import headgate.interop.Seqs;
 import headgate.interop.SparkVersion;
+import headgate.interop.Trees;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -50,9 +51,9 @@ public class PushedAgain {
     List all = new ArrayList(known);
     all.add(test);
     LogicalPlan fresh = pushed(scan, all);
-    if (!(leaf(fresh) instanceof DataSourceV2ScanRelation)) return null;
+    if (!(Trees.leaf(fresh) instanceof DataSourceV2ScanRelation)) return null;
     // looked at last: a table that has changed in between shows here
-    LogicalPlan again = leaf(pushed(scan, known));
+    LogicalPlan again = Trees.leaf(pushed(scan, known));
     return again instanceof DataSourceV2ScanRelation && isSame(scan.scan(), ((DataSourceV2ScanRelation) again).scan()) ? fresh : null;
   }
 
@@ -84,12 +85,6 @@ public class PushedAgain {
       conjuncts((Expression) ((And) condition).left(), found);
       conjuncts((Expression) ((And) condition).right(), found);
     } else found.add(condition);
-  }
-
-  private static LogicalPlan leaf(LogicalPlan plan) {
-    LogicalPlan below = plan;
-    while (!below.children().isEmpty()) below = (LogicalPlan) below.children().head();
-    return below;
   }
 
   /** What JDBC reads is held in arrays, which are never equal: what was pushed down is compared instead. */

@@ -52,7 +52,7 @@ public class SourceScans extends ToldTable {
 
   public LogicalPlan told(LogicalPlan leaf, Expression before, Expression test) {
     DataSourceV2ScanRelation scan = (DataSourceV2ScanRelation) leaf;
-    if (kind(scan).equals("ORC") && !OrcTypes.areThose(((FileScan) scan.scan()).fileIndex(), scan.relation(), test)) return null;
+    if (kind(scan).equals("ORC") && !OrcTypes.areThose(((FileScan) scan.scan()).fileIndex(), test)) return null;
     return PushedAgain.with(scan, before, test);
   }
 }

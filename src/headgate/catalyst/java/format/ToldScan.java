@@ -2,6 +2,7 @@ package headgate.format;
 
 import headgate.interop.Seqs;
 import headgate.interop.Subqueries;
+import headgate.interop.Trees;
 import headgate.scan.Alternatives;
 import headgate.scan.PinnedFiles;
 import java.util.ArrayList;
@@ -72,7 +73,7 @@ public class ToldScan {
     while (kept > 0 && above.get(kept - 1) instanceof Filter) kept--;
     for (int i = kept - 1; i >= 0; i--) told = (LogicalPlan) ((LogicalPlan) above.get(i)).withNewChildren(one(told));
     told = pinned.inTree(told);
-    if (edit.snapshot != null) edit.expectTold(bottom(told));
+    if (edit.snapshot != null) edit.expectTold(Trees.leaf(told));
     return alone ? told : new Alternatives(edit.snapshot, told, whole);
   }
 
@@ -86,20 +87,8 @@ public class ToldScan {
     return false;
   }
 
-  private static LogicalPlan bottom(LogicalPlan plan) {
-    LogicalPlan below = plan;
-    while (!below.children().isEmpty()) below = (LogicalPlan) below.children().head();
-    return below;
-  }
-
   /** A leaf of our own to put a mark on: others may hold this one. */
-  private static LogicalPlan copy(LogicalPlan leaf) { return (LogicalPlan) leaf.makeCopy(fields(leaf)); }
-
-  private static Object[] fields(LogicalPlan plan) {
-    Object[] found = new Object[plan.productArity()];
-    for (int i = 0; i < found.length; i++) found[i] = plan.productElement(i);
-    return found;
-  }
+  private static LogicalPlan copy(LogicalPlan leaf) { return (LogicalPlan) leaf.makeCopy(Trees.fields(leaf)); }
 
   private static scala.collection.immutable.Seq one(LogicalPlan child) {
     List children = new ArrayList();

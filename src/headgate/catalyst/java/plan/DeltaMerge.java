@@ -4,6 +4,7 @@ import headgate.build.KeptRows;
 import headgate.format.MergeTarget;
 import headgate.interop.Seqs;
 import headgate.interop.SparkVersion;
+import headgate.interop.Trees;
 import headgate.scan.Alternatives;
 import headgate.scan.ToldScans;
 import java.util.List;
@@ -64,10 +65,10 @@ public class DeltaMerge {
     List rows = rows((LogicalPlan) ((Join) narrowed).right());
     if (ranges == null || rows == null) return command;
     LogicalPlan kept = new LocalRelation(source.output(), Seqs.of(rows), false, scala.Option.empty());
-    Object[] fields = new Object[command.productArity()];
+    Object[] fields = Trees.fields(command);
     for (int i = 0; i < fields.length; i++) {
-      Object field = command.productElement(i);
-      fields[i] = field == source ? kept : field == condition ? new And(condition, ranges) : field;
+      if (fields[i] == source) fields[i] = kept;
+      else if (fields[i] == condition) fields[i] = new And(condition, ranges);
     }
     LogicalPlan told = (LogicalPlan) command.makeCopy(fields);
     ToldScans.expect(told, 1, context.reads);

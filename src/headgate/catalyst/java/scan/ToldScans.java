@@ -1,6 +1,7 @@
 package headgate.scan;
 
 import headgate.interop.SparkVersion;
+import headgate.interop.Trees;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -49,9 +50,7 @@ public class ToldScans implements QueryExecutionListener {
 
   private static void leaf(SparkPlan scan) {
     if (scan.logicalLink().isEmpty()) return;
-    LogicalPlan below = (LogicalPlan) scan.logicalLink().get();
-    while (!below.children().isEmpty()) below = (LogicalPlan) below.children().head();
-    scala.Option mark = below.getTagValue(TOLD);
+    scala.Option mark = Trees.leaf((LogicalPlan) scan.logicalLink().get()).getTagValue(TOLD);
     if (mark.isEmpty()) return;
     Object[] told = (Object[]) mark.get();
     ((ToldReads) told[1]).note(((Integer) told[0]).intValue(), counted(scan));
