@@ -46,7 +46,8 @@ SCRIPT
 
 if [ ! -d "$folder" ]; then
     rm -rf "$folder.new"
-    if { command -v mvn >/dev/null && by_maven; } || by_spark; then
+    # what goes wrong here is told by whoever asked, in one sentence
+    if { command -v mvn && by_maven || by_spark; } >/dev/null 2>&1; then
         mv "$folder.new" "$folder"
     else
         rm -rf "$folder.new"
