@@ -20,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 # What needs no Spark must not find one either: there is no Java in this place.
 FAST := JAVA_HOME=/nonexistent HYPOTHESIS_PROFILE=fast $(PYTEST) -m "not spark"
 # Delta, Iceberg and databases have a Spark of their own; a run of some tests only leaves them out.
-TABLES = $(if $(ARGS)$(filter-out pyspark,$(PYSPARK)),true,tools/test_tables.sh $(VENV))
+TABLES = $(if $(ARGS)$(filter-out pyspark,$(PYSPARK)),true,tools/with_table_jars.sh $(VENV) -m pytest tests/sources)
 THOROUGH := HEADGATE_QUERIES=5000 HEADGATE_STREAMS=500 HEADGATE_SUITES=all HYPOTHESIS_PROFILE=thorough
 
 .PHONY: demo
@@ -74,6 +74,11 @@ bench-batch: $(READY) ## time selective star queries: Spark alone, with Headgate
 bench-graph: $(READY) ## time steps of a graph against Spark's joins and DuckDB, and forms of filters
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	@$(WITH_JAVA) $(BIN)/python -m bench.graph $(ARGS)
+
+.PHONY: bench-tables
+bench-tables: $(READY) ## time joins and MERGE over Delta and Iceberg, and check advice (ARGS="--parts merge")
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	@tools/with_table_jars.sh $(VENV) -m bench.tables $(ARGS)
 
 .PHONY: bench-watermark
 bench-watermark: $(READY) ## time streams with late rows, with Headgate and without; kill one 20 times
