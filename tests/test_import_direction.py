@@ -32,10 +32,12 @@ ROOMS = (
     "prune",
     "catalyst",
     "collect",
+    "page",
     "coordinator",
     "observe",
     "query",
     "stream",
+    "history",
     "session",
     "publish",
     "api",
@@ -43,6 +45,7 @@ ROOMS = (
     "read",
     "advise",
     "suites",
+    "demo",
     "cli",
 )
 FOUNDATIONS = {"config", "errors", "typing"}  # importable from everywhere; import no room

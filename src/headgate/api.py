@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.catalyst.bridge import session_key
 from headgate.config import checked
+from headgate.history import History
 from headgate.observe import QueryReport, explain_text
 from headgate.plan import Clustering
 from headgate.publish import Publisher
@@ -77,6 +78,11 @@ def report(spark: SparkSession) -> QueryReport:
 def clustering(df: DataFrame, column: str) -> Clustering:
     """Say how well the row groups that a DataFrame reads separate the values of a column."""
     return _gate_for(df).clustering(df, column)
+
+
+def history_of(df: DataFrame) -> History:
+    """Return the records of a DataFrame's session, for operations of several queries that tell their own story."""
+    return _gate_for(df).history
 
 
 def _gate_for(df: DataFrame) -> Gate:

@@ -171,6 +171,20 @@ SETTINGS: tuple[Setting, ...] = (
         "the report says so",
     ),
     _flag(
+        "page",
+        "true",
+        "whether the coordinator serves a page of all queries to those who know its token",
+    ),
+    Setting(
+        "eventLog",
+        "",
+        r".*",
+        "a file that ends in .jsonl, or a folder; nothing for no log",
+        str,
+        "where the driver writes a log of all queries, streams and graph walks (JSON lines), for `headgate report` and "
+        "`headgate ui`; it holds the text of queries. Read when Headgate is enabled",
+    ),
+    _flag(
         "watermark.strict",
         "false",
         "whether streams drop late rows that Spark would keep",
@@ -217,6 +231,8 @@ class Settings:
     watermark_slack: float | None = _DEFAULTS["watermark_slack"]
     coordinator_host: str = _DEFAULTS["coordinator_host"]
     coordinator_port: int = _DEFAULTS["coordinator_port"]
+    page: bool = _DEFAULTS["page"]
+    event_log: str = _DEFAULTS["event_log"]
 
 
 def checked(name: str, value: Any) -> str:

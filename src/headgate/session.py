@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import deque
 from threading import Lock
 from typing import Any
 
 from headgate.catalyst import CatalystQuery, SparkBridge
 from headgate.config import SETTINGS, checked, read_settings
-from headgate.coordinator import Coordinator, QueryState
-from headgate.errors import CannotListen
-from headgate.observe import QueryReport
+from headgate.coordinator import Coordinator, ForPeople, QueryState
+from headgate.errors import BadInput, CannotListen
+from headgate.history import EventLog, History
+from headgate.observe import QueryReport, QueryReports
 from headgate.plan import Clustering
 from headgate.plan.nodes import Node
 from headgate.plan.rules.trace_to_scans import trace_column
@@ -36,6 +38,17 @@ class Gate:
         self._bridge.filter_only_marked(only_marked)
         self._bridge.declare(SETTINGS)
         self._before = self._bridge.configure(texts)
+        name = f"{self._bridge.application}-{secrets.token_hex(3)}"  # an application may have several gates
+        self.history = History(name, self._bridge.queries.since, streaming_stories, self._opened_log())
+
+    def _opened_log(self) -> EventLog | None:
+        """A log that cannot be written costs the log, and nothing else."""
+        place = read_settings(self._bridge.configured(SETTINGS)).event_log
+        try:
+            return EventLog.at(place, self._bridge.application) if place else None
+        except BadInput as error:
+            self._bridge.note_failure(error)
+            return None
 
     def configure(self, **options: Any) -> None:
         """Change settings of the session."""
@@ -43,9 +56,9 @@ class Gate:
         self._before = {**before, **self._before}
 
     @property
-    def reports(self) -> list[QueryReport]:
+    def reports(self) -> QueryReports:
         """The reports of the last queries, oldest first."""
-        return [planned.report() for planned in self._queries]
+        return QueryReports(planned.report() for planned in self._queries)
 
     @property
     def url(self) -> str:
@@ -79,8 +92,7 @@ class Gate:
                     host,
                     settings,
                     port=settings.coordinator_port,
-                    streams=streaming_stories,
-                    refresh=self._end_queries,
+                    people=ForPeople(streaming_stories, self.history.since, self._end_queries, settings.page),
                 )
                 self._coordinator = made.start()
             return self._coordinator
@@ -99,8 +111,9 @@ class Gate:
         plan = planned.plan
         planned.drop_plan()
         self._queries.append(planned)
+        self.history.planned(query.number, planned)
         self._last = None
-        self._reported = self._bridge.plans_seen()
+        self._reported = self._bridge.queries.plans_seen()
         return plan
 
     def _is_running(self, query: str) -> bool:
@@ -110,7 +123,7 @@ class Gate:
     def _end_queries(self) -> None:
         """Free the late filters of queries that have ended."""
         if self._coordinator is not None:
-            for ended, state in self._bridge.ended_queries():
+            for ended, state in self._bridge.queries.ended_late():
                 for planned in list(self._queries):
                     if planned.late is not None and planned.late.id == ended:
                         planned.conclude()
@@ -129,9 +142,12 @@ class Gate:
 
     def _note_unfiltered(self) -> None:
         """A query without a join never leaves the JVM, so its report is made when it is asked for."""
-        if self._bridge.plans_seen() != self._reported and (query := self._bridge.last_seen()) is not None:
+        if (
+            self._bridge.queries.plans_seen() != self._reported
+            and (query := self._bridge.queries.last_seen()) is not None
+        ):
             self._last = self._pipeline.unfiltered_report(query)
-            self._reported = self._bridge.plans_seen()
+            self._reported = self._bridge.queries.plans_seen()
 
     def report_on(self, publication: str) -> QueryReport | None:
         """Return the report of the last query that a publication narrows, if it is among those that are remembered."""
@@ -186,6 +202,7 @@ class Gate:
         """Take the rule out of the session and put its settings back."""
         if not self.is_closed:
             self.is_closed = True
+            self.history.close()
             self._bridge.remove()
             self._bridge.restore(self._before)
             if self._coordinator is not None:

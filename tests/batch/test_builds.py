@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -436,7 +437,10 @@ def test_row_filters_can_be_switched_off(spark: SparkSession, star: Path) -> Non
     """filterRows=false leaves rows to the join: no predicate is added to the scan."""
     with settings(spark, spark_sql_autoBroadcastJoinThreshold="-1"):
         ran = compare(spark, lambda: spark.sql(f"select * from fact join {FEW} d on fact.k = d.id"), filter_rows=False)
-        assert "665" not in ran.frame._jdf.queryExecution().optimizedPlan().toString()
+        plan = re.sub(
+            r"#\d+", "", ran.frame._jdf.queryExecution().optimizedPlan().toString()
+        )  # ids may hold any digits
+        assert "665" not in plan
     assert_narrowed(ran.report, "fact", "k")
 
 

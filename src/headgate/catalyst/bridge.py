@@ -18,6 +18,7 @@ from pyspark.sql.classic.dataframe import DataFrame
 
 from headgate.catalyst.compiler import JavaClasses, compiled, texts
 from headgate.catalyst.query import CatalystQuery
+from headgate.catalyst.wire import SeenQueries, decoded
 from headgate.config import Setting, key_of
 from headgate.errors import UnsupportedSession
 
@@ -67,6 +68,7 @@ class SparkBridge:
         ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
         self._callback = _Callback(rewrite, self._classes)
         self._rule = self._classes.new("plan.GateRule", spark._jsparkSession, self._callback)
+        self.queries = SparkQueries(self._rule, self._classes)
         self._install()
 
     def _install(self) -> None:
@@ -121,6 +123,11 @@ class SparkBridge:
         """Count a failure of Headgate that left a query unfiltered."""
         self._callback.note(error)
 
+    @property
+    def application(self) -> str:
+        """The id that Spark gave to the application."""
+        return str(self._spark.sparkContext.applicationId)
+
     def driver_host(self) -> str:
         """Return the address that executors know the driver by."""
         return str(self._spark.conf.get("spark.driver.host", "127.0.0.1"))
@@ -129,19 +136,6 @@ class SparkBridge:
         """Return the texts of settings as the session has them now."""
         found = {setting.key: self._spark.conf.get(setting.key, setting.default) for setting in settings}
         return {key: text for key, text in found.items() if text is not None}
-
-    def ended_queries(self) -> list[tuple[str, str]]:
-        """Return the queries with late filters that have ended since this was asked last, and how they ended."""
-        return [(ended.split()[0], ended.split()[1]) for ended in texts(self._rule.endedQueries())]
-
-    def plans_seen(self) -> int:
-        """Return how many optimized plans the rule has seen."""
-        return int(self._rule.seen())
-
-    def last_seen(self) -> CatalystQuery | None:
-        """Return the last optimized plan that the rule saw, before it was changed."""
-        plan = self._rule.lastSeen()
-        return None if plan is None else CatalystQuery(self._rule.contextOf(plan), self._classes)
 
     def query_of(self, frame: Any, *, optimized: bool = True) -> CatalystQuery:
         """Return the plan of a DataFrame, optimized by Spark alone, or as it is before that."""
@@ -174,6 +168,30 @@ class SparkBridge:
     def filter_only_marked(self, only: bool) -> None:
         """Filter only the queries of marked DataFrames, or those of the whole session."""
         self._rule.filterOnlyMarked(only)
+
+
+class SparkQueries:
+    """What the rule has seen of the queries of its session."""
+
+    def __init__(self, rule: Any, classes: JavaClasses) -> None:
+        self._rule, self._classes = rule, classes
+
+    def since(self, version: int) -> SeenQueries:
+        """Return the queries, filtered or not, that are new or have ended since a version."""
+        return decoded(str(self._rule.queriesSince(version)), SeenQueries)
+
+    def ended_late(self) -> list[tuple[str, str]]:
+        """Return the queries with late filters that have ended since this was asked last, and how they ended."""
+        return [(ended.split()[0], ended.split()[1]) for ended in texts(self._rule.endedQueries())]
+
+    def plans_seen(self) -> int:
+        """Return how many optimized plans the rule has seen."""
+        return int(self._rule.seen())
+
+    def last_seen(self) -> CatalystQuery | None:
+        """Return the last optimized plan that the rule saw, before it was changed."""
+        plan = self._rule.lastSeen()
+        return None if plan is None else CatalystQuery(self._rule.contextOf(plan), self._classes)
 
 
 def _check_classic(spark: SparkSession) -> None:

@@ -26,6 +26,7 @@ class CatalystQuery:
 
     def __init__(self, context: Any, classes: JavaClasses) -> None:
         self._context, self._classes = context, classes
+        self.number = int(context.number())  # among all queries of the session; a subquery has that of the whole
 
     def read(self) -> tuple[Node, SessionFacts]:
         """Return the plan as nodes, and the facts of its session."""

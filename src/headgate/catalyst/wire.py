@@ -191,6 +191,42 @@ class Executed(_Message, frozen=True, kw_only=True):
     untold: list[int] = []
 
 
+class SeenScan(_Message, frozen=True, kw_only=True):
+    """What one scan has read, as Spark's own metrics say; None where it does not count."""
+
+    name: str
+    files: int | None = None
+    bytes: int | None = None
+    rows: int | None = None
+
+
+class SeenQuery(_Message, frozen=True, kw_only=True):
+    """One query of the session, filtered or not; times are in milliseconds since 1970.
+
+    ``text`` is its SQL where it was written as SQL, and ``where`` its description or the line of the program. ``note``
+    says why Headgate did not look at it, where it did not.
+    """
+
+    number: int
+    version: int
+    state: str
+    started: int
+    ended: int | None = None
+    took_ms: int | None = None
+    text: str = ""
+    where: str = ""
+    failure: str = ""
+    note: str = ""
+    scans: list[SeenScan] = []
+
+
+class SeenQueries(_Message, frozen=True, kw_only=True):
+    """The queries that are new or have changed since an earlier version."""
+
+    version: int
+    queries: list[SeenQuery] = []
+
+
 class SourceLog(_Message, frozen=True, kw_only=True):
     """One source of a micro-batch; ``cut_off`` is in microseconds since 1970."""
 

@@ -5,7 +5,7 @@ GET     /v1/query/{q}/dynamicfilters                         what is newer than 
 PUT     /v1/query/{q}/dynamicfilters/{id}/partitions/{p}     a partial domain
 POST    /v1/query/{q}/events                                 what an executor received and removed
 DELETE  /v1/query/{q}                                        free everything
-GET     /   /v1/queries   /v1/streams   /metrics   /openapi.json     for people and their tools
+GET     /   /v1/history   /v1/queries   /v1/streams   /metrics   /openapi.json     for people and their tools
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
@@ -28,16 +29,15 @@ from headgate.coordinator.answers import VERSION_HEADER, accepts_gzip
 from headgate.coordinator.events import EventsMessage
 from headgate.coordinator.guard import HANDLERS, ServerLimits, error, read_body
 from headgate.coordinator.openapi import DOCUMENT
-from headgate.coordinator.page import PAGE
 from headgate.coordinator.polls import Polls
 from headgate.coordinator.registry import Registry
 from headgate.coordinator.states import QueryState
 from headgate.coordinator.stories import QueryStory
 from headgate.domain import TupleDomain, decode_binary, decode_json
 from headgate.errors import HeadgateError, InvalidFilter, NotRegistered
+from headgate.page import document
 
 T = TypeVar("T")
-Stories = Callable[[], Sequence[object]]  # anything that msgspec can encode as JSON
 WAIT_HEADER = "X-Headgate-Max-Wait"
 _VERSION, _WAIT = VERSION_HEADER.lower().encode(), WAIT_HEADER.lower().encode()
 BINARY = "application/x-headgate"
@@ -50,6 +50,20 @@ _PAGE_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 _DECODERS: dict[str, Callable[[bytes], TupleDomain]] = {"application/json": decode_json, BINARY: decode_binary}
 
 
+@dataclass(frozen=True, slots=True)
+class ForPeople:
+    """What people may ask for besides queries with late filters; ``refresh`` is called before they are answered.
+
+    ``streams`` are stories that msgspec can encode. ``history`` takes a version, and returns the version now and the
+    encoded records since. Without ``page`` there is no page.
+    """
+
+    streams: Callable[[], Sequence[object]] = list
+    history: Callable[[int], tuple[int, Sequence[bytes]]] = lambda _: (0, ())
+    refresh: Callable[[], None] = lambda: None
+    page: bool = True
+
+
 class Endpoints:
     """The calls of the protocol. Work that may take long runs in the pool, not on the event loop."""
 
@@ -60,11 +74,10 @@ class Endpoints:
         pool: Executor,
         limits: ServerLimits,
         metrics: Callable[[], str],
-        streams: Stories,
-        refresh: Callable[[], None] = lambda: None,
+        people: ForPeople,
     ) -> None:
         self._registry, self._polls, self._pool = registry, polls, pool
-        self._limits, self._metrics, self._streams, self._refresh = limits, metrics, streams, refresh
+        self._limits, self._metrics, self._people = limits, metrics, people
 
     async def status(self, request: Request) -> Response:
         """Return the state and version of a query."""
@@ -130,7 +143,7 @@ class Endpoints:
 
     async def streams(self, _: Request) -> Response:
         """Return what the last micro-batches of all streaming queries left unread."""
-        return _json({"streams": await self._in_pool(self._streams)})
+        return _json({"streams": await self._in_pool(self._people.streams)})
 
     async def metrics(self, _: Request) -> Response:
         """Return the metrics of the coordinator, for Prometheus."""
@@ -140,12 +153,21 @@ class Endpoints:
         """Return the description of the protocol."""
         return _json(DOCUMENT)
 
+    async def history(self, request: Request) -> Response:
+        """Return what is newer than a version of all queries, streams and graph walks."""
+        since = _whole(request.query_params.get("since", "0"), "since")
+        version, records = await self._in_pool(lambda: self._people.history(since))
+        body = b'{"version":%d,"records":[%s]}' % (version, b",".join(records))
+        return Response(body, media_type="application/json")
+
     async def page(self, _: Request) -> Response:
-        """Return the status page."""
-        return HTMLResponse(PAGE, headers=_PAGE_HEADERS)
+        """Return the page."""
+        if not self._people.page:
+            raise HTTPException(404, "there is no page: spark.headgate.page is false")
+        return HTMLResponse(document(), headers=_PAGE_HEADERS)
 
     def _stories(self) -> list[QueryStory]:
-        self._refresh()
+        self._people.refresh()
         return self._registry.stories()
 
     async def _in_pool(self, work: Callable[[], T]) -> T:
@@ -162,6 +184,7 @@ def make_app(endpoints: Endpoints) -> ASGIApp:
         Route("/v1/query/{query}/events", endpoints.events, methods=["POST"]),
         Route("/v1/query/{query}", endpoints.delete, methods=["DELETE"]),
         Route("/v1/queries", endpoints.queries, methods=["GET"]),
+        Route("/v1/history", endpoints.history, methods=["GET"]),
         Route("/v1/streams", endpoints.streams, methods=["GET"]),
         Route("/metrics", endpoints.metrics, methods=["GET"]),
         Route("/openapi.json", endpoints.openapi, methods=["GET"]),

@@ -170,7 +170,14 @@ _SCHEMAS: dict[str, Any] = {
         },
         description="One micro-batch, in the form of a streaming query's lastProgress.",
     ),
-    "Stream": _object({"query": {"type": "string"}, "batches": {"type": "array", "items": _ref("Batch")}}),
+    "Stream": _object(
+        {
+            "query": {"type": "string"},
+            "batches": {"type": "array", "items": _ref("Batch")},
+            "moves": {"type": "array", "items": {"type": "object"}},
+        }
+    ),
+    "History": _object({"version": _COUNT, "records": {"type": "array", "items": {"type": "object"}}}),
     "Streams": _object({"streams": {"type": "array", "items": _ref("Stream")}}),
     "Queries": _object({"queries": {"type": "array", "items": _ref("QueryStory")}}),
 }
@@ -276,6 +283,15 @@ DOCUMENT: dict[str, Any] = {
             "delete": _call("end", "End a query and release its waiters.", {204: {}}, 404),
         },
         "/v1/queries": {"get": _call("queries", "All queries, without values.", {200: _body(_ref("Queries"))})},
+        "/v1/history": {
+            "get": _call(
+                "history",
+                "Records of queries, streams and graph walks that are newer than a version.",
+                {200: _body(_ref("History"))},
+                400,
+                parameters=[{"name": "since", "in": "query", "schema": _COUNT}],
+            )
+        },
         "/v1/streams": {"get": _call("streams", "What streaming queries left unread.", {200: _body(_ref("Streams"))})},
         "/metrics": {
             "get": _call("metrics", "Metrics for Prometheus.", {200: _body({"type": "string"}, "text/plain")})

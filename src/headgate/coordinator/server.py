@@ -20,7 +20,7 @@ from types import TracebackType
 import uvicorn
 
 from headgate.config import Settings
-from headgate.coordinator.app import Endpoints, Stories, make_app
+from headgate.coordinator.app import Endpoints, ForPeople, make_app
 from headgate.coordinator.connections import Connections
 from headgate.coordinator.guard import Guard, ServerLimits
 from headgate.coordinator.metrics import render_metrics
@@ -39,8 +39,7 @@ class Coordinator:
     """The coordinator of one session: a registry, and an HTTP server for it.
 
     ``host`` is the driver's own address. The server listens only there: on loopback if that is the driver's address,
-    and never on all addresses of the machine. ``streams`` returns the streaming queries for the page; ``refresh`` is
-    called before queries are listed, to end those that are over.
+    and never on all addresses of the machine. ``people`` has what it can tell people besides its own queries.
 
     >>> with Coordinator() as coordinator:
     ...     coordinator.registry.register("q1")
@@ -55,14 +54,13 @@ class Coordinator:
         *,
         port: int = 0,
         limits: ServerLimits | None = None,
-        streams: Stories = list,
-        refresh: Callable[[], None] = lambda: None,
+        people: ForPeople | None = None,
     ) -> None:
         settings = settings or Settings()
         self.token = secrets.token_urlsafe(32)
         self.registry = Registry(_filter_limits(settings), settings.memory_limit)
         self._host, self._port, self._limits = host, port, limits or ServerLimits()
-        self._streams, self._refresh = streams, refresh
+        self._people = people or ForPeople()
         self._socket: socket.socket | None = None
         self._running: _Running | None = None
 
@@ -98,7 +96,7 @@ class Coordinator:
         """Listen and serve; return once requests are answered. Starting twice changes nothing."""
         if self._running is None:
             listening = _listen(self._host, self._port)
-            running = _Running(self.registry, self.token, self._limits, listening, self._streams, self._refresh)
+            running = _Running(self.registry, self.token, self._limits, listening, self._people)
             running.start()
             self._socket, self._running = listening, running
         return self
@@ -128,15 +126,14 @@ class _Running:
         token: str,
         limits: ServerLimits,
         listening: socket.socket,
-        streams: Stories,
-        refresh: Callable[[], None],
+        people: ForPeople,
     ) -> None:
         self._registry, self._limits, self._socket = registry, limits, listening
         self._loop = _new_loop()
         self._pool = ThreadPoolExecutor(_THREADS, "headgate-coordinator-work")
         self.connections = Connections(limits.head_seconds, limits.write_seconds)
         self.polls = Polls(registry, self._loop, self._pool, self.connections)
-        endpoints = Endpoints(registry, self.polls, self._pool, limits, self._metrics, streams, refresh)
+        endpoints = Endpoints(registry, self.polls, self._pool, limits, self._metrics, people)
         self._guard = Guard(make_app(endpoints), token)
         self._ready = Event()
         self._server = _Server(self._config(), self._ready.set)

@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from uuid import uuid4
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 
-from headgate.api import publish
+from headgate.api import history_of, publish
 from headgate.catalyst.ids import CollectedIds, collect_ids, in_ids
 from headgate.catalyst.names import quoted
 from headgate.catalyst.numbers import whole
@@ -82,6 +83,7 @@ class Walk:
 
     def __init__(self, operation: str, most: int = MOST, kept: deque[Publisher] | None = None) -> None:
         self.trace = Trace(operation)
+        self._id, self._began = uuid4().hex[:12], time.time()
         self._most = most_of(most)
         self._serving: dict[tuple[int, str, bool], tuple[Publisher, ...]] = {}
         self._kept: deque[Publisher] = deque() if kept is None else kept
@@ -135,6 +137,7 @@ class Walk:
         report = parts[0].publisher.report() if parts[0].publisher is not None else None
         step = Step.of(what, publications, found.found, time.perf_counter() - began, report)
         self.trace.steps.append(_with_reads(step, [side for one in asked for side in one.sides], parts))
+        history_of(frames[0]).walked(self._id, self.trace.operation, self._began, self.trace.steps)
         if not found.is_complete:
             raise BadInput(self._too_many(what, most, found))
         return {tag: Frontier(ids) for tag, ids in found.sets.items()}

@@ -8,28 +8,65 @@ Join INNER  k = id                            feeds df_0
 
 from __future__ import annotations
 
-from headgate.observe.report import FilterReport, QueryReport, ScanReport
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headgate.observe.report import FilterReport, JoinReport, QueryReport, ScanReport
 from headgate.plan import nodes
 from headgate.plan.nodes import Node
 from headgate.plan.sizes import readable_bytes
 
 
+class LineKind(StrEnum):
+    """What a line of a plan stands for."""
+
+    SCAN = "scan"
+    JOIN = "join"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """One node of a plan as people read it: how deep it lies, its number, what it is, and what Headgate did to it."""
+
+    depth: int
+    node: int
+    kind: LineKind
+    text: str
+    remark: str
+
+
 def explain_text(root: Node, report: QueryReport) -> str:
     """Return the plan as text, one line a node, with what Headgate did to it."""
-    scans = {scan.node: scan for scan in report.scans}
-    joins = {join.node: join for join in report.joins}
-    filters = {f.id: f for f in report.filters}
-    lines: list[tuple[str, str]] = []
-    _walk(root, 0, lines, scans, joins, filters)
+    lines = [("  " * line.depth + line.text, line.remark) for line in plan_lines(root, report)]
     width = min(72, max((len(left) for left, _ in lines), default=0)) + 3
     plan = "\n".join((left.ljust(width) + right).rstrip() for left, right in lines)
     return f"{plan}\n\n{_filters(report)}"
 
 
-def _walk(node: Node, depth: int, lines: list, scans: dict, joins: dict, filters: dict) -> None:  # type: ignore[type-arg]
-    lines.append(("  " * depth + _shown(node), _remark(node, scans, joins, filters)))
-    for child in node.children:
-        _walk(child, depth + 1, lines, scans, joins, filters)
+def plan_lines(root: Node, report: QueryReport) -> list[PlanLine]:
+    """Return the plan from top to bottom, each node before what it reads."""
+    scans = {scan.node: scan for scan in report.scans}
+    joins = {join.node: join for join in report.joins}
+    filters = {f.id: f for f in report.filters}
+    lines: list[PlanLine] = []
+
+    def walk(node: Node, depth: int) -> None:
+        lines.append(PlanLine(depth, node.id, _kind(node), _shown(node), _remark(node, scans, joins, filters)))
+        for child in node.children:
+            walk(child, depth + 1)
+
+    walk(root, 0)
+    return lines
+
+
+def _kind(node: Node) -> LineKind:
+    match node:
+        case nodes.Scan():
+            return LineKind.SCAN
+        case nodes.Join():
+            return LineKind.JOIN
+    return LineKind.OTHER
 
 
 def _shown(node: Node) -> str:
@@ -50,7 +87,9 @@ def _shown(node: Node) -> str:
     return type(node).__name__
 
 
-def _remark(node: Node, scans: dict[int, ScanReport], joins: dict, filters: dict[str, FilterReport]) -> str:  # type: ignore[type-arg]
+def _remark(
+    node: Node, scans: dict[int, ScanReport], joins: dict[int, JoinReport], filters: dict[str, FilterReport]
+) -> str:
     match node:
         case nodes.Scan() if (scan := scans.get(node.id)) is not None:
             if not scan.filters:
@@ -75,3 +114,33 @@ def _filters(report: QueryReport) -> str:
         lines.append(f"  {f.id}  {f.join}  on {f.column}: {f.state}{' ' + what if what else ''} {tail}")
     lines.append(f"planning {report.plan_ms:.0f} ms, builds {report.build_ms:.0f} ms")
     return "\n".join(lines)
+
+
+def why_lines(report: QueryReport) -> list[str]:
+    """Say in words what filters each scan and, for each join and scan without a filter, why and what to do."""
+    lines = []
+    for scan in report.scans:
+        name = scan.table.rsplit("/", 1)[-1]
+        if scan.filters:
+            files = (
+                f"{scan.files_read:,} of {scan.files_total:,} files" if scan.files_total else "only what is asked for"
+            )
+            lines.append(f"{name} is filtered by {', '.join(scan.filters)}, and reads {files}.")
+        else:
+            lines.append(f"{name} is read whole: {scan.reason}.")
+    for f in report.filters:
+        values = "" if f.values is None else f" of {f.values:,} values"
+        what = f"{f.id}, from {f.join}, on {f.column}"
+        if f.kind and f.applied_to:
+            lines.append(f"{what}: a {f.kind}{values} that narrows {', '.join(f.applied_to)}.")
+        else:
+            lines.append(f"{what}: not used, {f.reason or f.state}.")
+    lines += [
+        f"The join on {join.condition or join.type} feeds no filter: {join.reason}."
+        for join in report.joins
+        if join.reason
+    ]
+    lines += [f"Headgate failed and left the query unfiltered: {failure}." for failure in report.failures]
+    if report.note:
+        lines.append(report.note)
+    return lines or ["The query has no join and no scan that a filter could narrow."]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import io
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from rich.console import Console, Group
-from rich.table import Table
 from rich.text import Text
 
 from headgate.catalyst.wire import Closed, Executed, FilterCounts, ToldRead, Unread
+from headgate.observe.rendering import html_line, html_strip, html_table, rich_table
 from headgate.plan.sizes import readable_bytes
 from headgate.prune import ScanVerdict
 
@@ -76,7 +74,7 @@ class FilterState(StrEnum):
 
 @dataclass(slots=True)
 class FilterReport:
-    """One dynamic filter."""
+    """One dynamic filter; ``build`` is the node that its values come from."""
 
     id: str
     join: str
@@ -89,6 +87,7 @@ class FilterReport:
     applied_to: list[str] = field(default_factory=list)
     reason: str = ""
     late: LateReport | None = None
+    build: int = -1
 
 
 @dataclass(slots=True)
@@ -98,6 +97,9 @@ class ScanReport:
     ``table`` is the name of the table or view, else the folder; ``path`` is the folder in any case. What late filters
     leave unread counts as soon as the task that met it has ended. A table that skips by its own statistics counts its
     files, and all sources that are told conditions their rows, when the query has run.
+
+    ``file_runs`` are the files in order, as planning left them: how many are read, how many are not, how many are read
+    again, and so on; ``group_runs`` the same for the row groups of files that were looked into.
     """
 
     table: str
@@ -112,6 +114,8 @@ class ScanReport:
     reason: str = ""
     path: str = ""
     rows_read: int | None = None
+    file_runs: list[int] = field(default_factory=list)
+    group_runs: list[int] = field(default_factory=list)
 
     def take_in_told(self, read: ToldRead) -> None:
         """Take in what a table that skips files by its own statistics counted while it was read."""
@@ -126,6 +130,7 @@ class ScanReport:
         self.bytes_total, self.bytes_read = planned.bytes_total, planned.bytes_read - unread.bytes
         self.row_groups_total = planned.row_groups_total
         self.row_groups_read = planned.row_groups_read - unread.row_groups
+        self.file_runs, self.group_runs = list(planned.file_runs()), list(planned.group_runs)
         if unread.uncounted:
             self.row_groups_total = self.row_groups_read = 0
 
@@ -141,7 +146,7 @@ class JoinReport:
     reason: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class QueryReport:
     """The story of one query. Times are in milliseconds; ``plan_ms`` is Headgate's own, without its build jobs."""
 
@@ -163,6 +168,11 @@ class QueryReport:
         """Bytes left to read."""
         return sum(scan.bytes_read for scan in self.scans)
 
+    @property
+    def applied(self) -> int:
+        """How many filters were applied, before the query ran or while it did."""
+        return sum(f.state in (FilterState.APPLIED, FilterState.APPLIED_LATE) for f in self.filters)
+
     def take_in_executed(self, executed: Executed) -> None:
         """Take in what showed when the query was written and executed."""
         for scan in self.scans:
@@ -179,16 +189,28 @@ class QueryReport:
         return asdict(self)
 
     def __rich__(self) -> Group:
-        parts: list[Any] = [_table("Scans", _SCAN_HEADS, (_scan_row(scan) for scan in self.scans))]
-        parts.append(_table("Dynamic filters", _FILTER_HEADS, (_filter_row(f) for f in self.filters)))
-        lonely = [join for join in self.joins if join.reason]
-        if lonely:
-            rows = ((join.condition or join.type, join.reason) for join in lonely)
-            parts.append(_table("Joins without a filter", ("join", "why"), rows))
-        parts += [Text(f"Headgate failed and left the query unfiltered: {failure}") for failure in self.failures]
-        note = f". {self.note}" if self.note else ""
-        parts.append(Text(f"planning {self.plan_ms:.0f} ms, builds {self.build_ms:.0f} ms{note}"))
+        parts: list[Any] = [rich_table("Scans", _SCAN_HEADS, map(_scan_row, self.scans))]
+        parts.append(rich_table("Dynamic filters", _FILTER_HEADS, map(_filter_row, self.filters)))
+        if lonely := self._lonely_joins():
+            parts.append(rich_table(_LONELY, _LONELY_HEADS, lonely))
+        parts += map(Text, self._lines())
         return Group(*parts)
+
+    def _lonely_joins(self) -> list[tuple[str, str]]:
+        return [(join.condition or join.type, join.reason) for join in self.joins if join.reason]
+
+    def _lines(self) -> list[str]:
+        failures = [f"Headgate failed and left the query unfiltered: {failure}" for failure in self.failures]
+        note = f". {self.note}" if self.note else ""
+        return [*failures, f"planning {self.plan_ms:.0f} ms, builds {self.build_ms:.0f} ms{note}"]
+
+    def __repr__(self) -> str:
+        """Return one line: a shell shows it for each query."""
+        if not self.scans:
+            return f"<QueryReport: {self.note or 'no scans'}>"
+        files, total = sum(scan.files_read for scan in self.scans), sum(scan.files_total for scan in self.scans)
+        size = f"{readable_bytes(self.bytes_read)} of {readable_bytes(self.bytes_total)}"
+        return f"<QueryReport: {self.applied} of {len(self.filters)} filters applied, {files} of {total} files, {size}>"
 
     def __str__(self) -> str:
         console = Console(width=140, file=io.StringIO())
@@ -197,16 +219,34 @@ class QueryReport:
         return captured.get()
 
     def _repr_html_(self) -> str:
+        strips = (html_strip(_strip_title(scan), scan.file_runs) for scan in self.scans)
         return "".join(
             (
-                _html_table("Scans", _SCAN_HEADS, (_scan_row(scan) for scan in self.scans)),
-                _html_table("Dynamic filters", _FILTER_HEADS, (_filter_row(f) for f in self.filters)),
+                html_table("Scans", _SCAN_HEADS, map(_scan_row, self.scans)),
+                *strips,
+                html_table("Dynamic filters", _FILTER_HEADS, map(_filter_row, self.filters)),
+                html_table(_LONELY, _LONELY_HEADS, self._lonely_joins()),
+                *map(html_line, self._lines()),
             )
         )
 
 
+class QueryReports(list[QueryReport]):
+    """Reports of several queries, oldest first; a notebook shows them as one table."""
+
+    def __repr__(self) -> str:
+        """Return one line a query."""
+        return "\n".join(map(repr, self)) or "<no reports>"
+
+    def _repr_html_(self) -> str:
+        rows = map(_report_row, range(len(self)), self)
+        return html_table("Queries", _REPORT_HEADS, rows) or html_line("No reports.")
+
+
 _UNTOLD = "its source took conditions, a limit or an aggregate that Spark does not name, so it cannot be asked anew"
 _SCAN_HEADS = ("table", "files", "row groups", "bytes", "filters", "why not")
+_REPORT_HEADS = ("query", "filters applied", "files", "bytes", "planning", "builds", "note")
+_LONELY, _LONELY_HEADS = "Joins without a filter", ("join", "why")
 _FILTER_HEADS = ("id", "join", "column", "kind", "values", "state", "applied to", "why not, or when")
 
 
@@ -222,20 +262,23 @@ def _scan_row(scan: ScanReport) -> tuple[str, ...]:
     )
 
 
+def _report_row(number: int, report: QueryReport) -> tuple[str, ...]:
+    return (
+        str(number),
+        f"{report.applied} of {len(report.filters)}",
+        f"{sum(s.files_read for s in report.scans)} of {sum(s.files_total for s in report.scans)}",
+        f"{readable_bytes(report.bytes_read)} of {readable_bytes(report.bytes_total)}",
+        f"{report.plan_ms:.0f} ms",
+        f"{report.build_ms:.0f} ms",
+        report.note,
+    )
+
+
+def _strip_title(scan: ScanReport) -> str:
+    return f"{scan.table.rsplit('/', 1)[-1]}: {scan.files_read:,} of {scan.files_total:,} files read"
+
+
 def _filter_row(f: FilterReport) -> tuple[str, ...]:
     values = "" if f.values is None else f"{f.values:,}"
     why = f.reason or (str(f.late) if f.late else "")
     return (f.id, f.join, f.column, f.kind, values, f.state, ", ".join(f.applied_to), why)
-
-
-def _table(title: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
-    table = Table(*heads, title=title, title_justify="left", expand=False)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _html_table(title: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    head = "".join(f"<th>{html.escape(h)}</th>" for h in heads)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<h4>{html.escape(title)}</h4><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -34,7 +34,8 @@ class _Telling:
     # --- filters ------------------------------------------------------------------------------------------------
 
     def _filter(self, planned: PlannedFilter) -> FilterReport:
-        report = FilterReport(planned.id, planned.clause, self._probe_column(planned), reason=planned.reason)
+        column = self._probe_column(planned)
+        report = FilterReport(planned.id, planned.clause, column, reason=planned.reason, build=planned.build)
         if not planned.is_alive:
             return report
         known = self._facts.filters.get(planned.id, FilterFacts(planned))

@@ -29,7 +29,11 @@ class PruneLevels:
 
 @dataclass(frozen=True, slots=True)
 class ScanVerdict:
-    """What is left of a scan. ``row_groups`` maps a file read in part to the byte ranges of row groups to read."""
+    """What is left of a scan. ``row_groups`` maps a file read in part to the byte ranges of row groups to read.
+
+    ``group_runs`` are the row groups of the files that were looked into, in order: how many are read, how many are
+    not, how many are read again, and so on.
+    """
 
     keep: list[int]
     row_groups: dict[int, list[int]] = field(default_factory=dict)
@@ -38,6 +42,13 @@ class ScanVerdict:
     row_groups_read: int = 0
     bytes_total: int = 0
     bytes_read: int = 0
+    group_runs: tuple[int, ...] = ()
+
+    def file_runs(self) -> tuple[int, ...]:
+        """Return the files in order: how many are read (also in part), how many are not, how many are read again."""
+        mask = np.zeros(self.files_total, dtype=bool)
+        mask[self.keep] = True
+        return _runs(mask)
 
     @property
     def removes_something(self) -> bool:
@@ -121,9 +132,10 @@ def _surviving_row_groups(
     ranges = {number: _ranges(statistics, np.flatnonzero((files == number) & mask)) for number in some}
     keep = sorted([*whole, *some])
     sizes = [file.size for file in layout.files]
-    read_groups = int(np.isin(files, whole).sum()) + int(mask[np.isin(files, some)].sum())
     read = sum(sizes[i] for i in whole) + sum(_length(kept) for kept in ranges.values())
-    return ScanVerdict(keep, ranges, len(sizes), len(files), read_groups, sum(sizes), read)
+    groups = np.isin(files, whole) | (mask & np.isin(files, some))
+    read_groups = int(groups.sum())
+    return ScanVerdict(keep, ranges, len(sizes), len(files), read_groups, sum(sizes), read, _runs(groups))
 
 
 def _by_file(files: Array, mask: Array) -> tuple[list[int], list[int]]:
@@ -132,6 +144,15 @@ def _by_file(files: Array, mask: Array) -> tuple[list[int], list[int]]:
     alive = np.bincount(inverse, weights=mask, minlength=len(numbers))
     total = np.bincount(inverse, minlength=len(numbers))
     return numbers[alive == total].tolist(), numbers[(alive > 0) & (alive < total)].tolist()
+
+
+def _runs(mask: Array) -> tuple[int, ...]:
+    """Return the lengths of runs of True and False in turn, beginning with True (which may be 0 long)."""
+    if not len(mask):
+        return ()
+    ends = np.flatnonzero(np.diff(mask)) + 1
+    lengths = np.diff([0, *ends.tolist(), len(mask)]).tolist()
+    return tuple(lengths if mask[0] else [0, *lengths])
 
 
 def _ranges(statistics: FileStatistics, rows: Sequence[int] | Array) -> list[int]:

@@ -68,7 +68,7 @@ class BatchReport:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class StreamingReport:
     """The last micro-batches of one query, oldest first.
 
@@ -95,6 +95,11 @@ class StreamingReport:
     def files_skipped(self) -> int:
         """Files that were not opened, in all batches listed."""
         return sum(source.files_skipped for batch in self.batches for source in batch.sources)
+
+    def __repr__(self) -> str:
+        """Return one line for a shell."""
+        what = f"{len(self.batches)} micro-batches, {self.late_rows:,} late rows, {self.files_skipped:,} files skipped"
+        return f"<StreamingReport {self.query_id}: {what}>"
 
     def __rich__(self) -> Table | Group:
         table = Table(*_HEADS, title=f"Streaming query {self.query_id}", title_justify="left", expand=False)
@@ -160,7 +165,8 @@ def streaming_report(query: Any) -> StreamingReport:
 
 def streaming_stories() -> list[dict[str, Any]]:
     """Return the reports of all streaming queries that are remembered, as the page asks for them."""
-    return [{"query": name, "batches": streaming_report(name).to_dicts()} for name in streaming_queries()]
+    reports = [streaming_report(name) for name in streaming_queries()]
+    return [{"query": found.query_id, "batches": found.to_dicts(), "moves": found.moves} for found in reports]
 
 
 def _batch(log: BatchLog) -> BatchReport:

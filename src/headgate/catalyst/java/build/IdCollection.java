@@ -39,10 +39,11 @@ public class IdCollection extends scala.runtime.AbstractFunction2 {
   public static String collect(Dataset frame, boolean tagged, long maxIds, long maxBytes, String description) throws Exception {
     SparkContext spark = frame.sparkSession().sparkContext();
     String before = spark.getLocalProperty("spark.job.description");
-    RDD rows = frame.queryExecution().toRdd();
     IdCollection found = new IdCollection(spark, maxIds, maxBytes);
+    RDD rows = null;
     try {
-      spark.setJobDescription(description);
+      spark.setJobDescription(description);  // before planning, whose own jobs it describes too
+      rows = frame.queryExecution().toRdd();
       spark.addJobTag(found.tag);
       IdTask task = new IdTask(tagged, maxIds, maxBytes);
       if (rows.getNumPartitions() <= DIRECT_TASKS) spark.runJob(rows, (scala.Function1) task, (scala.Function2) found, BYTES);

@@ -38,6 +38,7 @@ public class GateRule extends Rule {
   private final QueryEnds ends = new QueryEnds();
   private final Taps taps = new Taps();
   private final ToldScans told = new ToldScans();
+  private final SeenQueries queries = new SeenQueries();
   private final EvenTasks even;
 
   public GateRule(SparkSession session, scala.Function1 rewrite) {
@@ -47,6 +48,7 @@ public class GateRule extends Rule {
     this.even = new EvenTasks(session);
     session.listenerManager().register(ends);
     session.listenerManager().register(told);
+    session.listenerManager().register(queries);
     session.sparkContext().addSparkListener(taps);
   }
 
@@ -62,6 +64,7 @@ public class GateRule extends Rule {
       seen++;
     }
     if (logical.isStreaming()) return !onlyMarked && enabled() ? streaming(logical) : plan;
+    if (mayFilter || !isNested()) queries.note(session, logical, whyNot(logical, mayFilter));
     if (!isWanted(logical) || isWritten(logical)) return plan;
     DeltaMerge merge = DeltaMerge.of(logical);
     if (merge != null) return merged(logical, merge);
@@ -81,11 +84,12 @@ public class GateRule extends Rule {
   }
 
   /** A plan with its filters, or itself where there are none; only a cancellation by the user gets through. */
-  LogicalPlan narrowed(LogicalPlan plan) { return narrowed(new QueryContext(session, plan, taps, even, ends)); }
+  LogicalPlan narrowed(LogicalPlan plan) { return narrowed(contextOf(plan)); }
 
   private LogicalPlan narrowed(QueryContext context) {
     LogicalPlan result = context.plan;
     try {
+      context.number = queries.note(session, result, null);
       Object rewritten = rewrite.apply(context);
       if (rewritten instanceof LogicalPlan) result = (LogicalPlan) rewritten;
     } catch (Throwable failure) {
@@ -100,7 +104,7 @@ public class GateRule extends Rule {
   private LogicalPlan merged(LogicalPlan plan, DeltaMerge merge) {
     LogicalPlan result = plan;
     try {
-      QueryContext context = new QueryContext(session, merge.asJoin(session), taps, even, ends);
+      QueryContext context = contextOf(merge.asJoin(session));
       result = merge.with(narrowed(context), context);
     } catch (Throwable failure) {
       failures.note("a MERGE", failure);
@@ -137,6 +141,12 @@ public class GateRule extends Rule {
     return false;
   }
 
+  /** Why Headgate does not look at a plan, or null if it does. */
+  private String whyNot(LogicalPlan plan, boolean mayFilter) {
+    if (!isWanted(plan)) return onlyMarked ? "Headgate is not enabled in this session" : "spark.headgate.enabled is false";
+    return mayFilter ? null : "it has no join, so there is nothing to learn a filter from";
+  }
+
   public void filterOnlyMarked(boolean only) { onlyMarked = only; }
 
   private boolean enabled() {
@@ -147,6 +157,7 @@ public class GateRule extends Rule {
     closed = true;
     session.listenerManager().unregister(ends);
     session.listenerManager().unregister(told);
+    session.listenerManager().unregister(queries);
     session.sparkContext().removeSparkListener(taps);
   }
 
@@ -163,5 +174,7 @@ public class GateRule extends Rule {
   public LogicalPlan lastSeen() { return (LogicalPlan) held(lastSeen); }
   public long seen() { return seen; }
   public java.util.List failures() { return failures.texts(); }
+  /** The queries of the session that are new or have ended since a version, as JSON. */
+  public String queriesSince(long version) throws Exception { return queries.since(version); }
   public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps, even, ends); }
 }

@@ -37,6 +37,8 @@ public class QueryContext implements BuildOwner {
   public final QueryTaps taps;
   public final QueryLate late;
   public final ToldReads reads = new ToldReads();
+  /** The query's number among all of the session; a subquery has that of the whole. */
+  volatile long number;
 
   public QueryContext(SparkSession session, LogicalPlan plan, Taps taps, EvenTasks even, QueryEnds ends) {
     this.session = session;
@@ -47,6 +49,7 @@ public class QueryContext implements BuildOwner {
     this.localProperties = session.sparkContext().getLocalProperties();
   }
 
+  public long number() { return number; }
   public boolean isCancelled() { return cancelled != null; }
   public QueryTaps taps() { return taps; }
   public QueryLate late() { return late; }

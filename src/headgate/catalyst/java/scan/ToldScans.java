@@ -9,12 +9,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.execution.FileSourceScanExec;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
-import org.apache.spark.sql.execution.adaptive.QueryStageExec;
-import org.apache.spark.sql.execution.command.ExecutedCommandExec;
-import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.util.QueryExecutionListener;
-import org.apache.spark.util.AccumulatorV2;
 
 /** Takes what told scans have read from the metrics of the plans that ran; scans bear a mark. */
 public class ToldScans implements QueryExecutionListener {
@@ -31,21 +26,12 @@ public class ToldScans implements QueryExecutionListener {
 
   private void note(QueryExecution execution) {
     try {
-      visit(execution.executedPlan());
+      PlanLeaves found = PlanLeaves.of(execution);
+      for (int i = 0; i < found.scans.size(); i++) leaf((SparkPlan) found.scans.get(i));
+      for (int i = 0; i < found.commands.size(); i++) command((LogicalPlan) found.commands.get(i));
     } catch (Throwable unplanned) {
       return;
     }
-  }
-
-  private void visit(SparkPlan plan) {
-    if (plan instanceof AdaptiveSparkPlanExec) visit(((AdaptiveSparkPlanExec) plan).executedPlan());
-    else if (plan instanceof QueryStageExec) visit(((QueryStageExec) plan).plan());
-    else if (plan instanceof ExecutedCommandExec) command((LogicalPlan) ((ExecutedCommandExec) plan).cmd());
-    else if (plan.children().isEmpty()) leaf(plan);
-    scala.collection.Iterator each = plan.children().iterator();
-    while (each.hasNext()) visit((SparkPlan) each.next());
-    scala.collection.Iterator inside = plan.subqueries().iterator();
-    while (inside.hasNext()) visit((SparkPlan) inside.next());
   }
 
   private static void leaf(SparkPlan scan) {
@@ -62,17 +48,17 @@ public class ToldScans implements QueryExecutionListener {
     scala.collection.Map metrics = mark.isEmpty() ? null : (scala.collection.Map) SparkVersion.readIfThere(command, "metrics");
     if (metrics == null) return;
     Map found = new LinkedHashMap();
-    put(found, "files", metric(metrics, "numTargetFilesAfterSkipping"));
-    put(found, "filesTotal", metric(metrics, "numTargetFilesBeforeSkipping"));
+    put(found, "files", PlanLeaves.metric(metrics, "numTargetFilesAfterSkipping"));
+    put(found, "filesTotal", PlanLeaves.metric(metrics, "numTargetFilesBeforeSkipping"));
     Object[] told = (Object[]) mark.get();
     ((ToldReads) told[1]).note(((Integer) told[0]).intValue(), found);
   }
 
   private static Map counted(SparkPlan scan) {
     Map found = new LinkedHashMap();
-    put(found, "rows", metric(scan, "numOutputRows"));
-    long files = metric(scan, scan instanceof FileSourceScanExec ? "numFiles" : "resultDataFiles");
-    long skipped = metric(scan, "skippedDataFiles");
+    put(found, "rows", PlanLeaves.metric(scan, "numOutputRows"));
+    long files = PlanLeaves.metric(scan, scan instanceof FileSourceScanExec ? "numFiles" : "resultDataFiles");
+    long skipped = PlanLeaves.metric(scan, "skippedDataFiles");
     put(found, "files", files);
     long total = scan instanceof FileSourceScanExec ? filesOf((FileSourceScanExec) scan) : skipped < 0L ? -1L : files + skipped;
     if (files >= 0L) put(found, "filesTotal", total);
@@ -88,11 +74,4 @@ public class ToldScans implements QueryExecutionListener {
   }
 
   private static void put(Map found, String name, long value) { if (value >= 0L) found.put(name, Long.valueOf(value)); }
-
-  private static long metric(SparkPlan plan, String name) { return metric((scala.collection.Map) plan.metrics(), name); }
-
-  private static long metric(scala.collection.Map metrics, String name) {
-    scala.Option found = metrics.get(name);
-    return found.isEmpty() ? -1L : ((Number) ((AccumulatorV2) (SQLMetric) found.get()).value()).longValue();
-  }
 }

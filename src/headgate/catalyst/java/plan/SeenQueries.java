@@ -1,0 +1,136 @@
+package headgate.plan;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import headgate.scan.PlanLeaves;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker$;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.util.QueryExecutionListener;
+
+/** The last queries of a session, filtered or not: when each was planned, what it says, and how it ended. Numbers and text only. */
+public class SeenQueries implements QueryExecutionListener {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final int MOST = 1000;
+  private static final int LONGEST = 4000;
+  private static final int MOST_SCANS = 50;
+  /** Spark has one tracker for each query, from its planning to its end. */
+  private final Map byTracker = new WeakHashMap();
+  private final Map byNumber = new LinkedHashMap();
+  private long next = 0L;
+  private long version = 0L;
+
+  /** Notes the query whose plan this thread optimizes, once, and returns its number; 0 where there is none to tell of. */
+  synchronized long note(SparkSession session, LogicalPlan plan, String note) {
+    scala.Option tracker = QueryPlanningTracker$.MODULE$.get();
+    if (tracker.isEmpty() || (plan instanceof Command && plan.children().isEmpty())) return 0L;
+    Map known = (Map) byTracker.get(tracker.get());
+    if (known != null) return ((Long) known.get("number")).longValue();
+    String inside = session.sparkContext().getLocalProperty("spark.sql.execution.id");
+    Map query = new LinkedHashMap();
+    query.put("number", Long.valueOf(++next));
+    query.put("state", inside == null ? "PLANNED" : "RUNNING");
+    query.put("started", Long.valueOf(System.currentTimeMillis()));
+    query.put("text", shortened(textOf(plan)));
+    query.put("where", shortened(where(session)));
+    if (note != null) query.put("note", note);
+    changed(query);
+    byTracker.put(tracker.get(), query);
+    byNumber.put(query.get("number"), query);
+    Iterator oldest = byNumber.keySet().iterator();
+    if (byNumber.size() > MOST) {
+      oldest.next();
+      oldest.remove();
+    }
+    return next;
+  }
+
+  public void onSuccess(String function, QueryExecution execution, long nanoseconds) { end(execution, "FINISHED", nanoseconds, null); }
+  public void onFailure(String function, QueryExecution execution, Exception failure) { end(execution, "FAILED", -1L, failure); }
+
+  private void end(QueryExecution execution, String state, long nanoseconds, Exception failure) {
+    List scans = scansOf(execution);
+    synchronized (this) {
+      Map query = (Map) byTracker.get(execution.tracker());
+      if (query == null) return;
+      query.put("state", state);
+      query.put("ended", Long.valueOf(System.currentTimeMillis()));
+      if (nanoseconds >= 0L) query.put("tookMs", Long.valueOf(nanoseconds / 1000000L));
+      if (failure != null) query.put("failure", shortened(firstLine(failure)));
+      query.put("scans", scans);
+      changed(query);
+    }
+  }
+
+  private void changed(Map query) { query.put("version", Long.valueOf(++version)); }
+
+  /** What changed since a version, as JSON: `SeenQueries` in catalyst/wire.py. */
+  public synchronized String since(long known) throws Exception {
+    List newer = new ArrayList();
+    Iterator each = byNumber.values().iterator();
+    while (each.hasNext()) {
+      Map query = (Map) each.next();
+      if (((Long) query.get("version")).longValue() > known) newer.add(query);
+    }
+    Map document = new LinkedHashMap();
+    document.put("version", Long.valueOf(version));
+    document.put("queries", newer);
+    return MAPPER.writeValueAsString(document);
+  }
+
+  /** What was read, as Spark's own scans counted it. */
+  private static List scansOf(QueryExecution execution) {
+    List found = new ArrayList();
+    try {
+      List scans = PlanLeaves.of(execution).scans;
+      for (int i = 0; i < scans.size() && found.size() < MOST_SCANS; i++) {
+        SparkPlan scan = (SparkPlan) scans.get(i);
+        Map one = new LinkedHashMap();
+        one.put("name", shortened(scan.nodeName()));
+        put(one, "files", Math.max(PlanLeaves.metric(scan, "numFiles"), PlanLeaves.metric(scan, "resultDataFiles")));
+        put(one, "bytes", PlanLeaves.metric(scan, "filesSize"));
+        put(one, "rows", PlanLeaves.metric(scan, "numOutputRows"));
+        found.add(one);
+      }
+    } catch (Throwable unplanned) {
+      return found;  // a query that failed while it was planned has read nothing
+    }
+    return found;
+  }
+
+  private static void put(Map found, String name, long value) { if (value >= 0L) found.put(name, Long.valueOf(value)); }
+
+  /** The SQL that a plan was parsed from, found in one of its nodes; null where people wrote DataFrames. */
+  private static String textOf(LogicalPlan plan) {
+    if (plan.origin().sqlText().isDefined()) return (String) plan.origin().sqlText().get();
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) {
+      String text = textOf((LogicalPlan) each.next());
+      if (text != null) return text;
+    }
+    return null;
+  }
+
+  private static String where(SparkSession session) {
+    String described = session.sparkContext().getLocalProperty("spark.job.description");
+    return described != null ? described : session.sparkContext().getLocalProperty("callSite.short");
+  }
+
+  private static String firstLine(Exception failure) {
+    String said = String.valueOf(failure.getMessage());
+    int end = said.indexOf('\n');
+    return end < 0 ? said : said.substring(0, end);
+  }
+
+  private static String shortened(String text) {
+    return text == null ? "" : text.length() > LONGEST ? text.substring(0, LONGEST) + " ..." : text;
+  }
+}

@@ -1,0 +1,183 @@
+"""Commands about queries: `sql` runs or compares one, `why` says what filters it, `advise` how to lay tables out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import headgate
+from headgate.advise import advise as find_advice
+from headgate.advise.advice import read_queries
+from headgate.cli.output import Format, write_rows
+from headgate.cli.starting import Conf, Debug, Master, one_sentence, settings_of, spark_session, started, working
+from headgate.cli.tables import NamedTable
+from headgate.errors import BadInput
+from headgate.observe import QueryReport, why_lines
+from headgate.plan.sizes import readable_bytes
+
+_SHOWN_ROWS = 20
+
+Tables = Annotated[
+    list[str] | None, typer.Option(help="A table as name=path or name=format:path; may be given several times.")
+]
+Strategy = Annotated[str, typer.Option(help="Which filters to apply: cost, always or never.")]
+
+
+def sql(
+    query: Annotated[str, typer.Argument(help="The SQL to run; - or nothing reads it from standard input.")] = "",
+    table: Tables = None,
+    file: Annotated[Path | None, typer.Option(help="A file with the SQL.")] = None,
+    explain: Annotated[
+        bool, typer.Option(help="Show the plan with its dynamic filters instead of running it.")
+    ] = False,
+    compare: Annotated[bool, typer.Option(help="Run it with Headgate off and on, and compare.")] = False,
+    format: Annotated[Format, typer.Option(help="How rows are written.")] = Format.TABLE,
+    out: Annotated[Path | None, typer.Option(help="A file to write the rows into.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="How many rows at most; a table shows 20 unless told.")
+    ] = None,
+    strategy: Strategy = "cost",
+    master: Master = "",
+    conf: Conf = None,
+    debug: Debug = False,
+) -> None:
+    """Run SQL over tables with Headgate."""
+    console = Console()
+    with one_sentence(debug=debug):
+        tables, settings = [NamedTable(item) for item in table or []], settings_of(conf)
+        headgate.config.checked("strategy", strategy)
+        text = _text(query, file)
+        if format is Format.PARQUET and out is None:
+            raise BadInput("rows in Parquet need a file to go to; add --out rows.parquet")
+        with started(spark_session(debug=debug, master=master, conf=settings), debug=debug) as spark:
+            with working("reading the tables", debug=debug):
+                for one in tables:
+                    one.register(spark)
+            if explain:
+                headgate.enable(spark, strategy=strategy)
+                headgate.explain(spark.sql(text))
+            elif compare:
+                with working("running it with Headgate off and on", debug=debug):
+                    compared = _both(spark, text, strategy), _both(spark, text, strategy)
+                _tell_compared(console, spark.sql(text).columns, *compared[1])
+            else:
+                headgate.enable(spark, strategy=strategy)
+                with working("running the query", debug=debug):
+                    write_rows(console, spark.sql(text), format, out, limit, _SHOWN_ROWS)
+
+
+def why(
+    query: Annotated[Path, typer.Argument(help="A file with SQL; - reads it from standard input.")],
+    table: Tables = None,
+    strategy: Strategy = "cost",
+    master: Master = "",
+    conf: Conf = None,
+    debug: Debug = False,
+) -> None:
+    """Say in words what filters each scan of a query, and where nothing does, why and what to do."""
+    console = Console()
+    with one_sentence(debug=debug):
+        tables, settings = [NamedTable(item) for item in table or []], settings_of(conf)
+        text = _text("-", None) if str(query) == "-" else _text("", query)
+        with started(spark_session(debug=debug, master=master, conf=settings), debug=debug) as spark:
+            for one in tables:
+                one.register(spark)
+            gate = headgate.enable(spark, strategy=strategy)
+            with working("learning what the small sides of the joins say", debug=debug):
+                _, report = gate.explain(spark.sql(text))
+            for line in why_lines(report):
+                console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def advise(
+    table: Annotated[list[str], typer.Option(help="A table as name=path; may be given several times.")],
+    file: Annotated[list[Path], typer.Option(help="A file with SQL; may be given several times.")],
+    master: Master = "",
+    conf: Conf = None,
+    debug: Debug = False,
+) -> None:
+    """Say which column to cluster each table by, and how many files the queries would then read."""
+    console = Console()
+    with one_sentence(debug=debug):
+        tables, texts, settings = [NamedTable(item) for item in table], read_queries(file), settings_of(conf)
+        with started(spark_session(debug=debug, master=master, conf=settings), debug=debug) as spark:
+            for one in tables:
+                one.register(spark)
+            with working("looking at the queries", debug=debug):
+                advice = find_advice(spark, texts)
+            for found in advice:
+                console.print(str(found), soft_wrap=True, highlight=False, markup=False)
+
+
+def _text(query: str, file: Path | None) -> str:
+    """Return the SQL: what was given, what is in a file, or what comes from standard input."""
+    if query not in ("", "-") and file is not None:
+        raise BadInput("there is SQL on the command line and a --file; give one of them")
+    if file is not None:
+        if not file.is_file():
+            raise BadInput(f"there is no file at {str(file)!r}; give a file with SQL")
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"{str(file)!r} cannot be read as text: {error}") from error
+    elif query in ("", "-"):
+        if query == "" and sys.stdin.isatty():
+            raise BadInput("there is no SQL; give it as an argument, with --file, or on standard input")
+        text = sys.stdin.read()
+    else:
+        text = query
+    if not text.strip().rstrip(";").strip():
+        raise BadInput("the SQL is empty; give a query such as: select count(*) from fact")
+    return text.strip().rstrip(";")
+
+
+_Both = tuple[float, list[Any], float, list[Any], QueryReport]
+
+
+def _both(spark: Any, query: str, strategy: str) -> _Both:
+    """Run each variant; the first of two runs also pays for Spark's own warming up."""
+    off, expected = _timed(spark, query)
+    headgate.enable(spark, strategy=strategy)
+    on, rows = _timed(spark, query)
+    report = headgate.report(spark)
+    headgate.disable(spark)
+    return off, expected, on, rows, report
+
+
+def _timed(spark: Any, query: str) -> tuple[float, list[Any]]:
+    started_at = time.perf_counter()
+    rows = spark.sql(query).collect()
+    return time.perf_counter() - started_at, rows
+
+
+def _tell_compared(
+    console: Console,
+    columns: Sequence[str],
+    off: float,
+    expected: list[Any],
+    on: float,
+    rows: list[Any],
+    report: QueryReport,
+) -> None:
+    same = sorted(map(repr, expected)) == sorted(map(repr, rows))
+    shown = Table(*columns)
+    for row in rows[:_SHOWN_ROWS]:
+        shown.add_row(*("NULL" if value is None else str(value) for value in row))
+    console.print(shown)
+    if len(rows) > _SHOWN_ROWS:
+        console.print(f"only the first {_SHOWN_ROWS} rows are shown")
+    table = Table("", "seconds", "files", "row groups", "bytes", "same answer")
+    files, groups = sum(s.files_total for s in report.scans), sum(s.row_groups_total for s in report.scans)
+    table.add_row("off", f"{off:.2f}", str(files), str(groups), readable_bytes(report.bytes_total), "")
+    read, left = sum(s.files_read for s in report.scans), sum(s.row_groups_read for s in report.scans)
+    table.add_row("on", f"{on:.2f}", str(read), str(left), readable_bytes(report.bytes_read), "yes" if same else "NO")
+    console.print(table, report)
+    if not same:
+        raise BadInput("the answers differ: either this is a bug in Headgate, or the query is not deterministic")

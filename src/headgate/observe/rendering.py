@@ -1,0 +1,52 @@
+"""Draw tables, strips and lines for shells and notebooks; what is in them is for others to say."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+
+_STRIP_WIDTH, _STRIP_HEIGHT = 320, 12
+_READ, _SKIPPED = "#2f7d5b", "#c9cfd6"
+
+
+def rich_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table for a shell."""
+    table = Table(*heads, title=title, title_justify="left", expand=False)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def html_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table for a notebook; nothing where there are no rows."""
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    if not body:
+        return ""
+    head = "".join(f"<th>{html.escape(h)}</th>" for h in heads)
+    return f"<h4>{html.escape(title)}</h4><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def html_line(text: str) -> str:
+    """Return a line of text for a notebook."""
+    return f"<p>{html.escape(text)}</p>" if text else ""
+
+
+def html_strip(title: str, runs: Sequence[int]) -> str:
+    """Return a strip of what is read and what is not: lengths of runs in turn, beginning with what is read."""
+    total = sum(runs)
+    if not total:
+        return ""
+    parts, at = [], 0
+    for number, length in enumerate(runs):
+        x, width = at * _STRIP_WIDTH / total, max(length * _STRIP_WIDTH / total, 0.5)
+        colour = _SKIPPED if number % 2 else _READ
+        if length:
+            parts.append(f'<rect x="{x:.1f}" width="{width:.1f}" height="{_STRIP_HEIGHT}" fill="{colour}"/>')
+        at += length
+    # what is read is drawn last: where thousands of files share a few pixels, it is what must be seen
+    shown = "".join(sorted(parts, key=lambda part: _READ in part))
+    size = f'width="{_STRIP_WIDTH}" height="{_STRIP_HEIGHT}"'
+    label = html.escape(title)
+    return f'<div><svg {size} role="img" aria-label="{label}">{shown}</svg> {label}</div>'
