@@ -17,7 +17,7 @@ from tests.coordinator.domains import ids
 
 schema = schemathesis.openapi.from_dict(DOCUMENT)
 schema.config.update(base_url="http://coordinator.invalid")
-OPERATIONS = 10
+OPERATIONS = 11
 NAMES = {"query": "q", "filter": "waiting"}
 QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much]
 TOKEN = "known-before-the-server-starts"  # schemathesis makes its first requests up while tests are collected

@@ -289,7 +289,7 @@ DOCUMENT: dict[str, Any] = {
                 "Records of queries, streams and graph walks that are newer than a version.",
                 {200: _body(_ref("History"))},
                 400,
-                parameters=[{"name": "since", "in": "query", "schema": _COUNT}],
+                parameters=[{"name": "since", "in": "query", "schema": _COUNT | {"maximum": 10**15 - 1}}],
             )
         },
         "/v1/streams": {"get": _call("streams", "What streaming queries left unread.", {200: _body(_ref("Streams"))})},
