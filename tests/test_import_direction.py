@@ -41,6 +41,8 @@ ROOMS = (
     "session",
     "publish",
     "api",
+    "comparison",
+    "notebook",
     "graph",
     "read",
     "advise",

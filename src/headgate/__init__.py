@@ -6,13 +6,16 @@ gate = headgate.enable(spark)      # every query of this session
 headgate.explain(df)               # the plan with its dynamic filters, and why not where not
 headgate.report(spark)             # what the last query left unread
 headgate.publish(df, "user_id")    # a filter of your own, which may move while queries run
+headgate.compare(spark, make_df)   # a query off and on: the same rows, and what each read
 headgate.streaming_report(query)   # what each micro-batch of a streaming query left unread
 headgate.disable(spark)
 """
 
 from headgate import config, domain, filters, graph, prune, read, stream
 from headgate.api import disable, enable, explain, filtered, publish, report
+from headgate.comparison import Comparison, compare
 from headgate.errors import BadInput, HeadgateError, InvalidFilter, InvalidSetting, UnsupportedSession
+from headgate.notebook import load_ipython_extension
 from headgate.observe import QueryReport
 from headgate.publish import Publisher
 from headgate.session import Gate
@@ -21,6 +24,7 @@ from headgate.stream import StreamingReport, WatermarkFilter, streaming_report
 __version__ = "0.1.0"
 __all__ = [
     "BadInput",
+    "Comparison",
     "Gate",
     "HeadgateError",
     "InvalidFilter",
@@ -31,6 +35,7 @@ __all__ = [
     "UnsupportedSession",
     "WatermarkFilter",
     "__version__",
+    "compare",
     "config",
     "disable",
     "domain",
@@ -39,6 +44,7 @@ __all__ = [
     "filtered",
     "filters",
     "graph",
+    "load_ipython_extension",
     "prune",
     "publish",
     "read",

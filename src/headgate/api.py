@@ -75,6 +75,12 @@ def report(spark: SparkSession) -> QueryReport:
     return gate.report()
 
 
+def gate_of(spark: SparkSession) -> Gate | None:
+    """Return the gate of an enabled session, or None."""
+    gate = _gates.get(session_key(spark))
+    return None if gate is None or gate.is_closed else gate
+
+
 def clustering(df: DataFrame, column: str) -> Clustering:
     """Say how well the row groups that a DataFrame reads separate the values of a column."""
     return _gate_for(df).clustering(df, column)

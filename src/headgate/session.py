@@ -8,11 +8,12 @@ from threading import Lock
 from typing import Any
 
 from headgate.catalyst import CatalystQuery, SparkBridge
-from headgate.config import SETTINGS, checked, read_settings
+from headgate.config import SETTINGS, checked, key_of, read_settings
 from headgate.coordinator import Coordinator, ForPeople, QueryState
 from headgate.errors import BadInput, CannotListen
 from headgate.history import EventLog, History
 from headgate.observe import QueryReport, QueryReports
+from headgate.observe.rendering import html_line
 from headgate.plan import Clustering
 from headgate.plan.nodes import Node
 from headgate.plan.rules.trace_to_scans import trace_column
@@ -54,6 +55,19 @@ class Gate:
         """Change settings of the session."""
         before = self._bridge.configure({name: checked(name, value) for name, value in options.items()})
         self._before = {**before, **self._before}
+
+    def configured(self, *names: str) -> dict[str, str]:
+        """Return settings, given by their keywords, as they are now."""
+        texts = self._bridge.configured(SETTINGS)
+        return {name: texts[key_of(name)] for name in names}
+
+    def __repr__(self) -> str:
+        """Return one line for a shell."""
+        state = "closed" if self.is_closed else f"{len(self._queries)} queries remembered"
+        return f"<Gate of {self._bridge.application}: {state}>"
+
+    def _repr_html_(self) -> str:
+        return html_line(repr(self)) + ("" if self.is_closed else self.reports._repr_html_())
 
     @property
     def reports(self) -> QueryReports:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 import headgate
 from headgate.advise import advise as find_advice
@@ -18,11 +15,12 @@ from headgate.advise.advice import read_queries
 from headgate.cli.output import Format, write_rows
 from headgate.cli.starting import Conf, Debug, Master, one_sentence, settings_of, spark_session, started, working
 from headgate.cli.tables import NamedTable
+from headgate.comparison import compare as find_differences
 from headgate.errors import BadInput
-from headgate.observe import QueryReport, why_lines
-from headgate.plan.sizes import readable_bytes
+from headgate.observe import why_lines
 
 _SHOWN_ROWS = 20
+_DIFFER = "the answers differ: either this is a bug in Headgate, or the query is not deterministic"
 
 Tables = Annotated[
     list[str] | None, typer.Option(help="A table as name=path or name=format:path; may be given several times.")
@@ -65,8 +63,10 @@ def sql(
                 headgate.explain(spark.sql(text))
             elif compare:
                 with working("running it with Headgate off and on", debug=debug):
-                    compared = _both(spark, text, strategy), _both(spark, text, strategy)
-                _tell_compared(console, spark.sql(text).columns, *compared[1])
+                    compared = find_differences(spark, lambda: spark.sql(text), strategy=strategy)
+                console.print(compared)
+                if not compared.is_same:
+                    raise BadInput(_DIFFER)
             else:
                 headgate.enable(spark, strategy=strategy)
                 with working("running the query", debug=debug):
@@ -136,48 +136,3 @@ def _text(query: str, file: Path | None) -> str:
     if not text.strip().rstrip(";").strip():
         raise BadInput("the SQL is empty; give a query such as: select count(*) from fact")
     return text.strip().rstrip(";")
-
-
-_Both = tuple[float, list[Any], float, list[Any], QueryReport]
-
-
-def _both(spark: Any, query: str, strategy: str) -> _Both:
-    """Run each variant; the first of two runs also pays for Spark's own warming up."""
-    off, expected = _timed(spark, query)
-    headgate.enable(spark, strategy=strategy)
-    on, rows = _timed(spark, query)
-    report = headgate.report(spark)
-    headgate.disable(spark)
-    return off, expected, on, rows, report
-
-
-def _timed(spark: Any, query: str) -> tuple[float, list[Any]]:
-    started_at = time.perf_counter()
-    rows = spark.sql(query).collect()
-    return time.perf_counter() - started_at, rows
-
-
-def _tell_compared(
-    console: Console,
-    columns: Sequence[str],
-    off: float,
-    expected: list[Any],
-    on: float,
-    rows: list[Any],
-    report: QueryReport,
-) -> None:
-    same = sorted(map(repr, expected)) == sorted(map(repr, rows))
-    shown = Table(*columns)
-    for row in rows[:_SHOWN_ROWS]:
-        shown.add_row(*("NULL" if value is None else str(value) for value in row))
-    console.print(shown)
-    if len(rows) > _SHOWN_ROWS:
-        console.print(f"only the first {_SHOWN_ROWS} rows are shown")
-    table = Table("", "seconds", "files", "row groups", "bytes", "same answer")
-    files, groups = sum(s.files_total for s in report.scans), sum(s.row_groups_total for s in report.scans)
-    table.add_row("off", f"{off:.2f}", str(files), str(groups), readable_bytes(report.bytes_total), "")
-    read, left = sum(s.files_read for s in report.scans), sum(s.row_groups_read for s in report.scans)
-    table.add_row("on", f"{on:.2f}", str(read), str(left), readable_bytes(report.bytes_read), "yes" if same else "NO")
-    console.print(table, report)
-    if not same:
-        raise BadInput("the answers differ: either this is a bug in Headgate, or the query is not deterministic")

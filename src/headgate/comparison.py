@@ -1,0 +1,110 @@
+"""Run one query with Headgate off and on, and tell whether the rows are the same and what was read: `compare`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, SparkSession
+from rich.console import Group
+
+from headgate.api import disable, enable, gate_of, report
+from headgate.observe import QueryReport
+from headgate.observe.rendering import html_line, html_table, rich_table
+from headgate.plan.sizes import readable_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HEADS = ("", "seconds", "files", "row groups", "bytes", "same answer")
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison:
+    """One query, off and on: seconds, the rows with Headgate on, whether both are the same, and the report."""
+
+    off_seconds: float
+    on_seconds: float
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    is_same: bool
+    report: QueryReport
+
+    def __repr__(self) -> str:
+        """Return one line for a shell."""
+        same = "the same rows" if self.is_same else "OTHER ROWS"
+        return f"<Comparison: {same}, {self.off_seconds:.2f} s off, {self.on_seconds:.2f} s on, {self.report!r}>"
+
+    def __rich__(self) -> Group:
+        shown = rich_table("", self.columns, self._shown())
+        return Group(shown, *self._cut(), rich_table("", _HEADS, self._lines()), self.report)
+
+    def _repr_html_(self) -> str:
+        rows = html_table("Rows", self.columns, self._shown()) or html_line("No rows.")
+        cut = "".join(map(html_line, self._cut()))
+        return rows + cut + html_table("Headgate off and on", _HEADS, self._lines()) + self.report._repr_html_()
+
+    def _shown(self) -> list[tuple[str, ...]]:
+        return [tuple("NULL" if value is None else str(value) for value in row) for row in self.rows[:_SHOWN]]
+
+    def _cut(self) -> list[str]:
+        return [f"only the first {_SHOWN} rows are shown"] if len(self.rows) > _SHOWN else []
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        told = self.report
+        files, groups = (sum(s.files_total for s in told.scans), sum(s.row_groups_total for s in told.scans))
+        read, left = (sum(s.files_read for s in told.scans), sum(s.row_groups_read for s in told.scans))
+        off = ("off", f"{self.off_seconds:.2f}", str(files), str(groups), readable_bytes(told.bytes_total), "")
+        same = "yes" if self.is_same else "NO"
+        return [off, ("on", f"{self.on_seconds:.2f}", str(read), str(left), readable_bytes(told.bytes_read), same)]
+
+
+def compare(spark: SparkSession, make: Callable[[], DataFrame], *, rounds: int = 2, **options: Any) -> Comparison:
+    """Run the query that ``make`` returns with Headgate off and on, some rounds; the last counts.
+
+    The first round also pays for Spark's own warming up. ``options`` are settings. Headgate is enabled afterwards if it
+    was before.
+    """
+    for _ in range(rounds - 1):
+        _once(spark, make, options)
+    return _once(spark, make, options)
+
+
+def _once(spark: SparkSession, make: Callable[[], DataFrame], options: dict[str, Any]) -> Comparison:
+    with _switched(spark, off=True, options=options):
+        off, expected, _ = _timed(make)
+    with _switched(spark, off=False, options=options):
+        on, rows, columns = _timed(make)
+        told = report(spark)
+    return Comparison(off, on, columns, rows, sorted(map(repr, expected)) == sorted(map(repr, rows)), told)
+
+
+@contextmanager
+def _switched(spark: SparkSession, *, off: bool, options: dict[str, Any]) -> Iterator[None]:
+    """Leave the session as it was: enabled with its settings, or not enabled at all."""
+    gate = gate_of(spark)
+    if gate is None:
+        if not off:
+            enable(spark, **options)
+        try:
+            yield
+        finally:
+            disable(spark)
+        return
+    before = gate.configured("enabled", *options)
+    gate.configure(enabled=not off, **options)
+    try:
+        yield
+    finally:
+        gate.configure(**before)
+
+
+def _timed(make: Callable[[], DataFrame]) -> tuple[float, list[Any], list[str]]:
+    started = time.perf_counter()
+    frame = make()
+    rows = frame.collect()
+    return time.perf_counter() - started, rows, frame.columns

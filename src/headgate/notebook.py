@@ -1,0 +1,73 @@
+"""The cell magic `%%headgate`: run a cell, SQL or Python, with Headgate off and on, and show what was read.
+
+    %load_ext headgate
+
+    %%headgate
+    select count(*) from fact join dim on k = id
+
+A cell of Python ends with a DataFrame. It runs several times, so it should have no other effect.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headgate.comparison import Comparison, compare
+from headgate.errors import BadInput
+
+_SQL = re.compile(r"\s*(--[^\n]*\n\s*)*(select|with|from|values|table|\()\b", re.IGNORECASE)
+_NAME = "<%%headgate>"
+
+Names = dict[str, Any]
+"""The names of a notebook and what they stand for."""
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give a notebook the magic; called by ``%load_ext headgate``."""
+    shell.register_magic_function(lambda _, cell: run_cell(cell, shell.user_ns), "cell", "headgate")
+
+
+def run_cell(cell: str, names: Names) -> Comparison:
+    """Run a cell off and on in a notebook's names, and compare."""
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        raise BadInput("there is no Spark session in this notebook; make one with SparkSession.builder.getOrCreate()")
+    if _is_sql(cell):
+        return compare(spark, lambda: spark.sql(cell.strip().rstrip(";")))
+    body, last = _split(cell)
+    return compare(spark, lambda: _frame(body, last, names))
+
+
+def _is_sql(cell: str) -> bool:
+    """Whether a cell is SQL: what begins as SQL does, unless it is Python as it stands (`with open(...):`)."""
+    if not _SQL.match(cell):
+        return False
+    try:
+        ast.parse(cell)
+    except SyntaxError:
+        return True
+    return False
+
+
+def _split(cell: str) -> tuple[Any, Any]:
+    """Return the statements of a cell, and the expression that it ends with."""
+    try:
+        parsed = ast.parse(cell, _NAME)
+    except SyntaxError as error:
+        raise BadInput(f"the cell is neither SQL nor Python: {error}") from error
+    if not parsed.body or not isinstance(parsed.body[-1], ast.Expr):
+        raise BadInput("the cell does not end with an expression; let its last line be the DataFrame to compare")
+    last = ast.Expression(parsed.body.pop().value)  # type: ignore[attr-defined]
+    return compile(parsed, _NAME, "exec"), compile(last, _NAME, "eval")
+
+
+def _frame(body: Any, last: Any, names: Names) -> DataFrame:
+    exec(body, names)
+    found = eval(last, names)
+    if not isinstance(found, DataFrame):
+        raise BadInput(f"the cell ends with {type(found).__name__}; let its last line be the DataFrame to compare")
+    return found
