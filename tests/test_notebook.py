@@ -96,7 +96,7 @@ def test_each_object_is_one_line_in_a_shell(spark: SparkSession, tables: None) -
 def test_a_notebook_sees_what_a_shell_prints(spark: SparkSession, tables: None, tmp_path: Path) -> None:
     """Joins without a filter, failures and timings too."""
     gate = headgate.enable(spark, strategy="always")
-    spark.sql("select count(*) from cell_fact a join cell_fact b on a.k + b.k = 7").collect()
+    spark.sql("select count(*) from cell_fact full join cell_dim on k = id").collect()
     report = headgate.report(spark)
     report.failures = ["ValueError: <made up>"]
     html = report._repr_html_()
