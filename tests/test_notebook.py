@@ -43,6 +43,7 @@ def test_a_cell_of_sql(spark: SparkSession, tables: None, names: dict[str, Any],
     html = found._repr_html_()
     assert "Headgate off and on" in html
     assert "cell_fact" in html
+    assert "<svg" in html
 
 
 def test_a_cell_of_python(spark: SparkSession, tables: None, names: dict[str, Any]) -> None:
@@ -103,5 +104,4 @@ def test_a_notebook_sees_what_a_shell_prints(spark: SparkSession, tables: None, 
     assert "Joins without a filter" in html
     assert "planning" in html
     assert "&lt;made up&gt;" in html
-    assert "<svg" in html
     assert "Queries" in gate._repr_html_()

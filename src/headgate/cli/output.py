@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from pyspark.sql import functions as sf
 from rich.console import Console
 from rich.table import Table
 
@@ -45,7 +46,8 @@ def write_rows(console: Console, frame: Any, format: Format, out: Path | None, l
 
 def _write(frame: Any, format: Format, file: BinaryIO) -> None:
     if format is Format.JSON:
-        for line in frame.toJSON().toLocalIterator():
+        whole = sf.to_json(sf.struct("*"), {"ignoreNullFields": "false"})
+        for (line,) in frame.select(whole).toLocalIterator():
             file.write(line.encode() + b"\n")
         return
     table = frame.toArrow()

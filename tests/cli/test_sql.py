@@ -6,69 +6,19 @@ Spark is asked of three.
 
 from __future__ import annotations
 
-import logging
-import subprocess
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+import io
+import json
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from headgate import cli
-
-QUERY = "select count(*) n, sum(v) s from fact join dim on k = id where flag = 3"
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """A fact table in ten files, in order of its key, and a dimension."""
-    home = tmp_path_factory.mktemp("tables")
-    (home / "fact").mkdir()
-    for i in range(10):
-        table = pa.table({"k": np.arange(i * 1000, (i + 1) * 1000), "v": np.ones(1000)})
-        pq.write_table(table, home / "fact" / f"{i}.parquet")
-    pq.write_table(pa.table({"id": np.arange(0, 10_000, 10), "flag": np.arange(1000) // 100}), home / "dim.parquet")
-    return ["--table", f"fact={home / 'fact'}", "--table", f"dim={home / 'dim.parquet'}"]
-
-
-@dataclass(frozen=True)
-class Done:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Done]
-
-
-def in_a_process(*arguments: str) -> Done:
-    """Run a command as a user does."""
-    command = [sys.executable, "-m", "headgate.cli", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return Done(done.returncode, done.stdout, done.stderr)
-
-
-@pytest.fixture
-def called(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run a command in this process."""
-    monkeypatch.setattr(PySparkLogger.getLogger("SQLQueryContextLogger"), "level", logging.NOTSET)
-
-    def call(*arguments: str) -> Done:
-        with pytest.raises(SystemExit) as ended:
-            cli.main(arguments)
-        told = capfd.readouterr()
-        return Done(int(ended.value.code or 0), told.out, told.err)
-
-    return call
+from tests.cli.commands import QUERY, Command, Done, in_a_process, refusal
 
 
 def test_sql_compares_off_and_on(spark: SparkSession, called: Command, tables: list[str]) -> None:
@@ -110,7 +60,7 @@ def test_a_running_session_keeps_its_views(spark: SparkSession, called: Command,
 )
 def test_bad_input_is_one_sentence(called: Command, arguments: tuple[str, ...], told: str) -> None:
     """Exit code 2, one line that says what is wrong, no trace; and no Java is started to find out."""
-    assert told in _refusal(called(*arguments))
+    assert told in refusal(called(*arguments))
 
 
 @pytest.mark.parametrize(
@@ -118,17 +68,7 @@ def test_bad_input_is_one_sentence(called: Command, arguments: tuple[str, ...], 
     [("select nothing from nowhere", "TABLE_OR_VIEW_NOT_FOUND"), ("selec 1", "PARSE_SYNTAX_ERROR")],
 )
 def test_bad_sql_is_one_sentence(spark: SparkSession, called: Command, query: str, told: str) -> None:
-    assert told in _refusal(called("sql", query))
-
-
-def _refusal(done: Done) -> str:
-    """Return the one line that a refused command says, and make sure that it is the only one."""
-    assert done.code == 2, done.out + done.err
-    assert done.out == ""
-    lines = done.err.splitlines()
-    assert len(lines) == 1, done.err
-    assert lines[0].startswith("headgate: ")
-    return lines[0]
+    assert told in refusal(called("sql", query))
 
 
 @pytest.mark.spark
@@ -166,7 +106,7 @@ def _broken(folder: Path, where: str) -> list[str]:
 @pytest.mark.parametrize("where", ["footer", "pages"])
 def test_a_broken_file_is_named(spark: SparkSession, called: Command, tmp_path: Path, where: str) -> None:
     """Whether Spark sees it when it looks for columns, or only when it reads rows."""
-    told = _refusal(called("sql", "select sum(v) from t", *_broken(tmp_path, where)))
+    told = refusal(called("sql", "select sum(v) from t", *_broken(tmp_path, where)))
 
     assert "broken.parquet" in told
     assert "write it again" in told
@@ -176,7 +116,7 @@ def test_a_broken_file_is_named(spark: SparkSession, called: Command, tmp_path: 
 @pytest.mark.slow
 def test_a_broken_file_is_all_that_is_told(tmp_path: Path) -> None:
     """The Java process that fails in its tasks says nothing of it to the user."""
-    assert "broken.parquet" in _refusal(in_a_process("sql", "select sum(v) from t", *_broken(tmp_path, "pages")))
+    assert "broken.parquet" in refusal(in_a_process("sql", "select sum(v) from t", *_broken(tmp_path, "pages")))
 
 
 def test_the_version_is_told() -> None:
@@ -189,7 +129,7 @@ def test_no_java(called: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    told = _refusal(called("sql", "select 1"))
+    told = refusal(called("sql", "select 1"))
 
     assert "install Java 17" in told
     assert "set JAVA_HOME" in told
@@ -198,7 +138,7 @@ def test_no_java(called: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_java_home_without_java(called: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
-    told = _refusal(called("sql", "select 1"))
+    told = refusal(called("sql", "select 1"))
 
     assert str(tmp_path) in told
     assert "install Java 17" in told
@@ -215,7 +155,104 @@ def test_java_that_is_too_old(
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
-    told = _refusal(called("sql", "select 1"))
+    told = refusal(called("sql", "select 1"))
 
     assert f"which is Java {number}" in told
     assert "Java 17 or later" in told
+
+
+# --- where the SQL comes from, and where the rows go ------------------------------------------------------------------
+
+
+def test_sql_from_a_file_or_from_standard_input(
+    spark: SparkSession, called: Command, tables: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "query.sql").write_text(f"{QUERY};\n")
+    assert "100.0" in called("sql", "--file", str(tmp_path / "query.sql"), *tables).out
+    for argument in ([], ["-"]):
+        monkeypatch.setattr("sys.stdin", io.StringIO(QUERY))
+        assert "100.0" in called("sql", *argument, *tables).out
+
+
+def test_rows_for_programs(spark: SparkSession, called: Command, tables: list[str], tmp_path: Path) -> None:
+    """CSV, JSON lines and Parquet hold the same rows, and nothing else is said."""
+    query = "select id, flag from dim where id < 50 order by id"
+    rows = [{"id": i, "flag": 0} for i in range(0, 50, 10)]
+    told = called("sql", query, *tables, "--format", "json")
+    assert ([json.loads(line) for line in told.out.splitlines()], told.err) == (rows, "")
+    for name in ("csv", "parquet"):
+        out = tmp_path / f"rows.{name}"
+        assert called("sql", query, *tables, "--format", name, "--out", str(out)) == Done(0, "", "")
+        read = pyarrow.csv.read_csv(out) if name == "csv" else pq.read_table(out)
+        assert read.to_pylist() == rows
+
+
+def test_a_limit_counts_in_every_form(spark: SparkSession, called: Command, tables: list[str]) -> None:
+    assert called("sql", "select id from dim", *tables, "--format", "csv", "--limit", "3").out.count("\n") == 4
+    told = called("sql", "select id from dim", *tables, "--limit", "3").out
+    assert "only the first 3 rows are shown" in told
+
+
+def test_settings_of_spark(spark: SparkSession, called: Command) -> None:
+    told = called(
+        "sql", "set spark.sql.shuffle.partitions", "--conf", "spark.sql.shuffle.partitions=7", "--format", "csv"
+    )
+    assert "7" in told.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--format", "parquet"), "add --out"),
+        (("--conf", "nonsense"), "must be key=value"),
+        (("--file", "nowhere.sql"), "there is no file at 'nowhere.sql'"),
+    ],
+)
+def test_bad_options_are_one_sentence(called: Command, arguments: tuple[str, ...], told: str) -> None:
+    query = [] if "--file" in arguments else ["select 1"]
+    assert told in refusal(called("sql", *query, *arguments))
+
+
+def test_nested_rows_do_not_fit_into_csv(spark: SparkSession, called: Command) -> None:
+    assert "use --format json" in refusal(called("sql", "select array(1) a", "--format", "csv"))
+
+
+def test_a_file_that_cannot_be_written(spark: SparkSession, called: Command, tmp_path: Path) -> None:
+    out = tmp_path / "no" / "rows.csv"
+    assert "cannot be written" in refusal(called("sql", "select 1", "--format", "csv", "--out", str(out)))
+
+
+# --- tables of all kinds ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["orc", "csv", "json", "lance"])
+def test_tables_of_other_kinds(spark: SparkSession, called: Command, tmp_path: Path, kind: str) -> None:
+    """The format is told by what lies there; a prefix says it outright."""
+    path = str(tmp_path / "t")
+    if kind == "lance":
+        pytest.importorskip("lance").write_dataset(pa.table({"id": [1, 2, 3]}), path)
+    else:
+        spark.range(1, 4).write.format(kind).option("header", "true").save(path)
+    for given in (path, f"{kind}:{path}"):
+        done = called("sql", "select sum(id) s from t", "--table", f"t={given}", "--format", "csv")
+        assert done.out.splitlines() == ['"s"', "6"], done.err
+
+
+def test_a_format_without_a_reader_says_which_jar(spark: SparkSession, called: Command, tmp_path: Path) -> None:
+    (tmp_path / "t" / "_delta_log").mkdir(parents=True)
+    told = refusal(called("sql", "select 1", "--table", f"t={tmp_path / 't'}"))
+    assert "is delta" in told
+    assert "io.delta:delta-spark" in told
+
+
+# --- why --------------------------------------------------------------------------------------------------------------
+
+
+def test_why_says_it_in_words(spark: SparkSession, called: Command, tables: list[str], tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text(QUERY)
+    told = called("why", str(tmp_path / "q.sql"), *tables, "--strategy", "always").out
+    assert "fact is filtered by df_0, and reads 1 of 10 files." in told
+    (tmp_path / "q.sql").write_text("select count(*) from fact full join dim on k = id")
+    told = called("why", str(tmp_path / "q.sql"), *tables).out
+    assert "feeds no filter" in told
+    assert "fact is read whole" in told
