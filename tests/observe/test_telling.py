@@ -103,6 +103,19 @@ def test_a_late_filter_that_has_not_come_yet() -> None:
     assert next(s for s in report_of(found).scans if s.node == FACT).filters == [TO_FACT.id]
 
 
+def test_executors_that_cannot_reach_the_coordinator() -> None:
+    """If the filter did nothing, this is the reason; if others had it, its story says so at the end."""
+    alone = LateReport(asked=1.0, published=2.0, opened_before=5, opened_cut_off=4, coordinator="http://h:1")
+    known = {TO_FACT.id: FilterFacts(TO_FACT)}
+    late = told(facts(filters=known, whole={FACT: WHOLE}, late=LateFacts({TO_FACT.id: alone}, {FACT: Unread()})))
+    why = "executors could not reach the coordinator at http://h:1, and opened 4 files without the filter; "
+
+    assert (late.state, late.reason.startswith(why)) == (FilterState.LATE, True)
+    both = alone.with_(LateReport(rows=3))
+    partly = told(facts(filters=known, whole={FACT: WHOLE}, late=LateFacts({TO_FACT.id: both}, {FACT: Unread()})))
+    assert (partly.state, partly.reason, why in str(both)) == (FilterState.APPLIED_LATE, "", True)
+
+
 def test_files_closed_without_a_count_hide_the_row_groups() -> None:
     """A number that is not known is not shown."""
     late = LateFacts({TO_FACT.id: LateReport()}, {FACT: Unread(1, 0, 1000, 1)})

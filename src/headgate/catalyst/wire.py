@@ -126,10 +126,14 @@ class SessionFacts(_Message, frozen=True, kw_only=True):
 
 
 class FilterCounts(msgspec.Struct, frozen=True):
-    """What tasks counted for one late filter; times are in milliseconds since 1970, or 0."""
+    """What tasks counted for one late filter; times are in milliseconds since 1970, or 0.
+
+    ``opened_cut_off`` counts those of ``opened_before`` that were opened where the coordinator could not be reached.
+    """
 
     rows: int = 0
     opened_before: int = 0
+    opened_cut_off: int = 0
     received: int = 0
     applied: int = 0
 
@@ -151,7 +155,7 @@ class Unread(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LateNumbers(_Message, frozen=True, kw_only=True):
-    """What the late filters of a query did so far: by filter number (``counts`` holds four for each), and by scan."""
+    """What the late filters of a query did so far: by filter number (``counts`` holds five for each), and by scan."""
 
     counts: list[int] = []
     filters: dict[int, Closed] = {}

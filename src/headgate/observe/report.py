@@ -20,7 +20,8 @@ from headgate.prune import ScanVerdict
 class LateReport:
     """What became of a filter that the query did not wait for. Times are seconds since 1970, or None.
 
-    ``opened_before`` counts files that were opened before it had come; the others count what it removed afterwards.
+    ``opened_before`` counts files that were opened before it had come, and ``opened_cut_off`` those of them that were
+    opened by executors which could not reach the ``coordinator``; the others count what it removed afterwards.
     """
 
     asked: float | None = None
@@ -31,12 +32,17 @@ class LateReport:
     row_groups: int = 0
     rows: int = 0
     opened_before: int = 0
+    opened_cut_off: int = 0
+    coordinator: str = ""
 
     @classmethod
-    def of(cls, counts: FilterCounts, closed: Closed, asked: float | None, published: float | None) -> LateReport:
-        """Read what tasks counted for a filter, and when it was asked for and published."""
+    def of(
+        cls, counts: FilterCounts, closed: Closed, asked: float | None, published: float | None, coordinator: str
+    ) -> LateReport:
+        """Read what tasks counted for a filter, when it was asked for and published, and where executors ask for it."""
         times = (counts.received / 1000 or None, counts.applied / 1000 or None)
-        return cls(asked, published, *times, closed.files, closed.row_groups, counts.rows, counts.opened_before)
+        opened = (counts.opened_before, counts.opened_cut_off)
+        return cls(asked, published, *times, closed.files, closed.row_groups, counts.rows, *opened, coordinator)
 
     def with_(self, other: LateReport) -> LateReport:
         """Return both together: one filter may go to columns of several types."""
@@ -49,12 +55,31 @@ class LateReport:
             self.row_groups + other.row_groups,
             self.rows + other.rows,
             self.opened_before + other.opened_before,
+            self.opened_cut_off + other.opened_cut_off,
+            self.coordinator or other.coordinator,
+        )
+
+    @property
+    def removed(self) -> int:
+        """How many files, row groups and rows it removed."""
+        return self.files + self.row_groups + self.rows
+
+    @property
+    def cut_off(self) -> str:
+        """A sentence on executors that could not reach the coordinator; empty if all could."""
+        if not self.opened_cut_off:
+            return ""
+        return (
+            f"executors could not reach the coordinator at {self.coordinator}, and opened {self.opened_cut_off:,} "
+            "files without the filter; let them connect to this address, or set spark.headgate.coordinator.host and "
+            "spark.headgate.coordinator.port to one that they can reach"
         )
 
     def __str__(self) -> str:
         removed = f"{self.files:,} files, {self.row_groups:,} row groups, {self.rows:,} rows removed"
         after = "" if self.published is None or self.asked is None else f" after {self.published - self.asked:.2f} s"
-        return f"arrived{after}; {self.opened_before:,} files opened before that; {removed}"
+        told = f"arrived{after}; {self.opened_before:,} files opened before that; {removed}"
+        return f"{told}; {self.cut_off}" if self.cut_off else told
 
 
 def _first(a: float | None, b: float | None) -> float | None:

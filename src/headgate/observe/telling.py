@@ -63,12 +63,12 @@ class _Telling:
             self._tell_collected(report, known)  # what was published by then has been used at planning, too
         report.late = story
         report.reason = known.given_up or known.widened
-        removed = story.files + story.row_groups + story.rows
-        if removed:
+        if story.removed:
             report.state = FilterState.APPLIED_LATE
             report.applied_to = self._names(to.scan for to in known.planned.consumers)
         elif report.state is not FilterState.APPLIED:
             report.state = FilterState.LATE
+            report.reason = report.reason or story.cut_off
 
     def _names(self, scans: Iterable[int]) -> list[str]:
         tables = [node.table.rsplit("/", 1)[-1] for scan in scans if isinstance(node := self._nodes[scan], Scan)]

@@ -55,6 +55,7 @@ class LateFilters:
         self._is_running = is_running
         self.id = uuid.uuid4().hex
         self.filters = filters
+        self._url = ""
         self._threads: list[Thread] = []
         self._subscriptions: list[Callable[[], None]] = []
 
@@ -62,13 +63,13 @@ class LateFilters:
 
     def register(self, settings: Settings) -> LateQuery:
         """Make the coordinator ready for the filters; return where executors find them."""
-        registry = self._coordinator.registry
+        registry, self._url = self._coordinator.registry, self._coordinator.url
         registry.register(self.id, memory_limit=settings.memory_limit)
         for late in self.filters:
             registry.add_filter(self.id, late.id, [late.id], blocking=False)
         return LateQuery(
             query=self.id,
-            url=self._coordinator.url,
+            url=self._url,
             token=self._coordinator.token,
             filters=len(self.filters),
             max_wait_ms=min(int((settings.refresh_max_wait or 0.0) * 1000), _LONGEST_POLL),
@@ -193,7 +194,7 @@ class LateFilters:
         for late in self.filters:
             counted, closed, known = numbers.counted(late.number), numbers.closed(late.number), events.get(late.id)
             times = (None, None) if known is None else (known.asked, known.published)
-            story = LateReport.of(counted, closed, *times)
+            story = LateReport.of(counted, closed, *times, self._url)
             name = late.planned.id
             stories[name] = stories[name].with_(story) if name in stories else story
         return stories

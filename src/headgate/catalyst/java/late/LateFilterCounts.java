@@ -4,11 +4,12 @@ import org.apache.spark.util.AccumulatorV2;
 
 /** What late filters did, by filter number: added up over the tasks that succeeded. Times are wall-clock milliseconds. */
 public class LateFilterCounts extends AccumulatorV2 {
-  private static final int FIELDS = 4;
+  private static final int FIELDS = 5;
   private static final int ROWS = 0;
   private static final int OPENED_BEFORE = 1;
-  private static final int RECEIVED = 2;
-  private static final int APPLIED = 3;
+  private static final int OPENED_CUT_OFF = 2;
+  private static final int RECEIVED = 3;
+  private static final int APPLIED = 4;
   private final long[] counted;
   private final LateUnread unread = new LateUnread();
 
@@ -18,7 +19,12 @@ public class LateFilterCounts extends AccumulatorV2 {
   }
 
   public LateUnread unread() { return unread; }
-  public void openedBefore(int filter) { counted[filter * FIELDS + OPENED_BEFORE]++; }
+
+  /** cutOff: whether this executor cannot reach the coordinator. */
+  public void openedBefore(int filter, boolean cutOff) {
+    counted[filter * FIELDS + OPENED_BEFORE]++;
+    if (cutOff) counted[filter * FIELDS + OPENED_CUT_OFF]++;
+  }
 
   /** Called for each row, so only the first call looks at the clock. */
   public void rowDropped(int filter, long receivedAt) {
@@ -70,7 +76,7 @@ public class LateFilterCounts extends AccumulatorV2 {
     }
   }
 
-  /** rows, opened before, received, first applied: four numbers for each filter. */
+  /** rows, opened before, of these cut off, received, first applied: five numbers for each filter. */
   public Object value() {
     java.util.ArrayList all = new java.util.ArrayList();
     for (int i = 0; i < counted.length; i++) all.add(Long.valueOf(counted[i]));

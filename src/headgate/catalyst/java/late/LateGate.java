@@ -76,7 +76,8 @@ public class LateGate implements java.io.Serializable {
 
   public void noteOpened(PartitionedFile file) {
     counts.unread().open(scan, file.toPath().toString());
-    for (int i = 0; i < filters.length; i++) if (source.state().find(filters[i].id) == null) counts.openedBefore(filters[i].number);
+    boolean cutOff = LatePoller.isCutOff(source.url);
+    for (int i = 0; i < filters.length; i++) if (source.state().find(filters[i].id) == null) counts.openedBefore(filters[i].number, cutOff);
   }
 
   /** The row groups that planning left of a split, or null where the footer cannot be read: then all are kept. */

@@ -21,6 +21,8 @@ import java.util.zip.GZIPInputStream;
 public class LatePoller implements Runnable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final ConcurrentHashMap running = new ConcurrentHashMap();
+  /** Addresses that did not answer when this process asked last: of any query, as a short one ends before it can know. */
+  private static final ConcurrentHashMap cutOff = new ConcurrentHashMap();
   private static final int LEAST_WAIT_MS = 20;  // with none at all an executor would do nothing but ask
   private static final int TRIES = 5;
   private final String query;
@@ -46,6 +48,9 @@ public class LatePoller implements Runnable {
     thread.start();
   }
 
+  /** Whether a coordinator did not answer this process when it was asked last. */
+  static boolean isCutOff(String url) { return url != null && cutOff.containsKey(url); }
+
   public void run() {
     long version = 0L;
     int failed = 0;
@@ -53,12 +58,14 @@ public class LatePoller implements Runnable {
     while (seen < filters && failed < TRIES && state.get() != null) {
       try {
         JsonNode news = ask(version);
+        cutOff.remove(url);
         if (news == null) break;
         seen += take(news);
         version = Json.field(news, "version").asLong();
         failed = 0;
       } catch (Exception unreachable) {
         failed++;
+        cutOff.put(url, Boolean.TRUE);
         pause(50L << failed);
       }
     }
