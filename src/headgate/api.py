@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.catalyst.bridge import session_key
 from headgate.config import checked
+from headgate.connect import ConnectGate, disable_connect, enable_connect, gate_of_connect, is_connect
+from headgate.errors import BadInput
 from headgate.history import History
 from headgate.observe import QueryReport, explain_text
 from headgate.plan import Clustering
 from headgate.publish import Publisher
 from headgate.session import Gate
 
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
 _gates: dict[str, Gate] = {}
 _marked_only: dict[str, Gate] = {}  # sessions that are not enabled, but have filtered DataFrames
 
 
-def enable(spark: SparkSession, **options: Any) -> Gate:
+@overload
+def enable(spark: SparkSession, **options: Any) -> Gate: ...
+@overload
+def enable(spark: ConnectSession, **options: Any) -> ConnectGate: ...
+def enable(spark: Any, **options: Any) -> Any:
     """Filter every query of this session; options are the settings of ``spark.headgate.*`` as keywords.
 
-    Enabling a session that is enabled already changes its settings and is otherwise harmless.
+    Enabling a session that is enabled already changes its settings and is otherwise harmless. In a session of Spark
+    Connect, Headgate runs beside the server.
     """
     for name, value in options.items():
         checked(name, value)
+    if is_connect(spark):
+        return enable_connect(spark, options)
     key = session_key(spark)
     if (gate := _gates.get(key)) is not None and not gate.is_closed:
         gate.configure(**options)
@@ -35,8 +47,11 @@ def enable(spark: SparkSession, **options: Any) -> Gate:
     return gate
 
 
-def disable(spark: SparkSession) -> None:
+def disable(spark: SparkSession | ConnectSession) -> None:
     """Put the session back exactly as it was; disabling one that is not enabled changes nothing."""
+    if is_connect(spark):
+        disable_connect(spark)
+        return
     for gates in (_gates, _marked_only):
         if (gate := gates.pop(session_key(spark), None)) is not None:
             gate.close()
@@ -63,13 +78,19 @@ def publish(df: DataFrame, column: str, *, rows: bool = True) -> Publisher:
 
 def explain(df: DataFrame) -> None:
     """Print the plan of a DataFrame with its dynamic filters, and for each join and scan without one the reason."""
+    if is_connect(df):
+        gate = gate_of_connect(df.sparkSession)
+        if gate is None:
+            raise BadInput("Headgate is not enabled in this session; call headgate.enable(spark)")
+        print(gate.explain(df))  # noqa: T201 - as below
+        return
     root, found = _gate_for(df).explain(df)
     print(explain_text(root, found))  # noqa: T201 - as DataFrame.explain does
 
 
-def report(spark: SparkSession) -> QueryReport:
+def report(spark: SparkSession | ConnectSession) -> QueryReport:
     """Return the report of the last query of an enabled session."""
-    gate = _gates.get(session_key(spark))
+    gate = gate_of_connect(spark) if is_connect(spark) else _gates.get(session_key(spark))
     if gate is None:
         return QueryReport(note="Headgate is not enabled in this session; call headgate.enable(spark)")
     return gate.report()

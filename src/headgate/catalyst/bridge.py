@@ -194,15 +194,15 @@ class SparkQueries:
         return None if plan is None else CatalystQuery(self._rule.contextOf(plan), self._classes)
 
 
-def _check_classic(spark: SparkSession) -> None:
+def _check_classic(spark: Any) -> None:
     if not hasattr(spark, "_jsparkSession") or type(spark).__module__.startswith("pyspark.sql.connect"):
         raise UnsupportedSession(
-            "Headgate needs classic PySpark: this session is Spark Connect, which has no JVM to reach; "
-            "create it with SparkSession.builder.master(...) instead of .remote(...)"
+            "this needs classic PySpark: in a session of Spark Connect, headgate.enable, report, explain and disable "
+            "work; for the rest create it with SparkSession.builder.master(...) instead of .remote(...)"
         )
 
 
-def session_key(spark: SparkSession) -> str:
+def session_key(spark: Any) -> str:
     """Return a key that is the same for all Python objects of one session, and different for other sessions."""
     _check_classic(spark)
     return f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"

@@ -6,6 +6,7 @@ SparkContext into a jar in Spark's temporary folder; the jar goes to executors t
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 import zipfile
@@ -17,7 +18,10 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject
 
+from headgate.errors import UnsupportedSession
+
 _RESOURCE = "org.codehaus.commons.compiler.util.resource"
+_STAMP = "headgate/SOURCES"
 _lock = Lock()
 _loaded: dict[str, JavaClasses] = {}
 
@@ -70,6 +74,33 @@ def compiled(context: Any) -> JavaClasses:
         return _loaded[key]
 
 
+def compile_into(context: Any, loader: JavaObject) -> JavaClasses:
+    """Compile the classes into a class loader that is not this thread's, unless another session has done it already.
+
+    In a Connect server, threads have the class loader of a session, and results of tasks are resolved in the server's.
+    """
+    with _lock:
+        if context.applicationId not in _loaded:
+            _loaded.clear()
+            _loaded[context.applicationId] = _found(context, loader) or _compile(context, loader)
+        return _loaded[context.applicationId]
+
+
+def _found(context: Any, loader: JavaObject) -> JavaClasses | None:
+    """Return the classes that another session brought; refuse those of another version."""
+    stamp = loader.getResource(_STAMP)
+    if stamp is None:
+        return None
+    jar = Path(str(stamp.getPath()).removeprefix("file:").partition("!")[0])
+    with zipfile.ZipFile(jar) as archive:
+        if archive.read(_STAMP).decode() != _hash(java_sources()):
+            raise UnsupportedSession(
+                "another version of Headgate is at work in this Spark application already; use that version, or "
+                "restart the application"
+            )
+    return JavaClasses(context._jvm, loader)
+
+
 def classes_of(frame: Any) -> JavaClasses:
     """Return the compiled classes of the session that a DataFrame belongs to."""
     return compiled(frame.sparkSession.sparkContext)
@@ -83,7 +114,12 @@ def java_sources() -> dict[str, str]:
     return {name: file.read_text() for name, file in sources.items() if not name.endswith("/package-info")}
 
 
-def _compile(context: Any) -> JavaClasses:
+def _hash(sources: dict[str, str]) -> str:
+    joined = "\0".join(f"{name}\0{text}" for name, text in sorted(sources.items()))
+    return hashlib.sha256(joined.encode()).hexdigest()
+
+
+def _compile(context: Any, loader: JavaObject | None = None) -> JavaClasses:
     jvm, sources = context._jvm, java_sources()
     home = Path(tempfile.mkdtemp(prefix="headgate-", dir=context._temp_dir))
     file, resource = getattr(jvm, "java.io.File"), getattr(jvm, f"{_RESOURCE}.FileResource")
@@ -93,13 +129,14 @@ def _compile(context: Any) -> JavaClasses:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source)
         inputs[i] = resource(file(str(path)))
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader = loader or jvm.java.lang.Thread.currentThread().getContextClassLoader()
     compiler = jvm.org.codehaus.janino.Compiler()
     compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader))
     compiler.setDestinationDirectory(file(str(home / "classes")), False)
     compiler.compile(inputs)
-    jar = home / "headgate.jar"
+    jar = home / f"{home.name}.jar"  # executors refuse a second file of one name
     with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr(_STAMP, _hash(sources))
         for folder, _, names in os.walk(home / "classes"):
             for name in names:
                 archive.write(Path(folder) / name, str(Path(folder, name).relative_to(home / "classes")))

@@ -19,4 +19,7 @@ public interface BuildOwner {
 
   /** Notes that the user has ended a build: then the query has to end, too. */
   void cancel(Throwable reason);
+
+  /** Whether the query's session keeps jars and files of its own, as those of a Connect server do. */
+  boolean hasOwnResources();
 }

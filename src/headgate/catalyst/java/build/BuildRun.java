@@ -2,10 +2,12 @@ package headgate.build;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import headgate.interop.Json;
+import headgate.interop.SessionResources;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import org.apache.spark.SparkContext;
@@ -21,7 +23,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
 
 /** Runs one build side once. The plan is optimized already, so it goes straight to the physical planner. */
-public class BuildRun implements Runnable {
+public class BuildRun implements Runnable, Callable {
   public final Build build = new Build();
   private final BuildOwner owner;
   private final JsonNode request;
@@ -56,7 +58,7 @@ public class BuildRun implements Runnable {
       inherited.setProperty("spark.job.description", "headgate: build side of a dynamic filter");
       spark.setLocalProperties(inherited);
       spark.addJobTag(tag);
-      collect();
+      SessionResources.with(owner.session(), owner.hasOwnResources(), this);
     } catch (Throwable failure) {
       build.rows = null;
       build.partials.clear();
@@ -65,6 +67,12 @@ public class BuildRun implements Runnable {
     }
     submitted.countDown();
     build.millis = (System.nanoTime() - started) / 1000000L;
+  }
+
+  /** Collects what the build side gives: the part of `run` that Spark's own classes do for the session. */
+  public Object call() throws Exception {
+    collect();
+    return null;
   }
 
   private void collect() throws Exception {

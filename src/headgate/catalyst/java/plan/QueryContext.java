@@ -7,6 +7,7 @@ import headgate.build.Builds;
 import headgate.format.TableFormats;
 import headgate.interop.Handover;
 import headgate.interop.ListenerBus;
+import headgate.interop.SessionResources;
 import headgate.late.QueryEnds;
 import headgate.late.QueryLate;
 import headgate.scan.EvenTasks;
@@ -29,6 +30,7 @@ public class QueryContext implements BuildOwner {
   public final SparkSession session;
   public LogicalPlan plan;
   public final Properties localProperties;
+  private final boolean ownResources = SessionResources.areOwn();
   public final List nodes = new ArrayList();
   public final Listings listings = new Listings();
   public final List builds = new ArrayList();
@@ -78,6 +80,7 @@ public class QueryContext implements BuildOwner {
 
   public SparkSession session() { return session; }
   public Properties localProperties() { return localProperties; }
+  public boolean hasOwnResources() { return ownResources; }
   public LogicalPlan buildSide(int node, String editsJson) throws Exception { return new PlanWriter(this, editsJson).writeBuild(node); }
   public void cancel(Throwable reason) { cancelled = reason; }
 

@@ -1,0 +1,144 @@
+"""Headgate beside a Connect server: a process that the server starts for one session, and that answers its commands.
+
+It has a classic face over the client's session, enables Headgate in it, and ends when its standard input does: when
+the session closes, or the server dies.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+_NEEDED = (
+    "pyspark",
+    "py4j",
+    "pyarrow",
+    "numpy",
+    "pandas",
+    "pyroaring",
+    "msgspec",
+    "starlette",
+    "uvicorn",
+    "typer",
+    "rich",
+)
+
+
+def main() -> None:
+    """Connect with the server, answer until it ends, and put the session back."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        sys.exit(
+            f"the Python of the Connect server lacks {', '.join(missing)}, which Headgate needs; install them there: "
+            f"{sys.executable} -m pip install {' '.join(missing)}"
+        )
+    from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
+
+    gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+    answering = Answering(gateway)
+    gateway.entry_point.ready(answering)
+    sys.stdin.buffer.read()
+    answering.end()
+    os._exit(0)  # threads of py4j would keep the process alive
+
+
+class Answering:
+    """Answers commands as ``ok <what it gave>`` or ``failed <sentence>``; any other word is refused."""
+
+    def __init__(self, gateway: Any) -> None:
+        self._gateway = gateway
+        self._session: Any = None
+        self._commands: dict[str, Callable[[str], str]] = {
+            "ping": lambda _: "",
+            "enable": self._enable,
+            "report": lambda _: self._encoded(self._gate().report()),
+            "reports": lambda _: self._encoded(list(self._gate().reports)),
+            "explain": self._explain,
+            "page": lambda _: str(self._gate().page_url),
+            "disable": self._disable,
+        }
+
+    def apply(self, command: str) -> str:
+        """Answer one command; called by the server."""
+        verb, _, argument = command.partition(" ")
+        try:
+            known = self._commands.get(verb)
+            if known is None:
+                return f"failed {verb[:60]!r} is not a command; the commands are {', '.join(self._commands)}"
+            return f"ok {known(argument)}".rstrip()
+        except Exception as error:  # noqa: BLE001 - the client is told, in a sentence
+            from headgate.catalyst.sentences import sentence
+
+            return f"failed {sentence(error)}"
+
+    def end(self) -> None:
+        """Put the session back, where it is still there."""
+        from contextlib import suppress
+
+        with suppress(Exception):
+            self._disable("")
+
+    def _spark(self) -> Any:
+        """Return the client's session with a classic face."""
+        if self._session is None:
+            from pyspark import SparkConf, SparkContext
+            from pyspark.sql import SparkSession
+
+            from headgate.catalyst.compiler import compile_into
+
+            entry = self._gateway.entry_point
+            java = entry.context()
+            SparkContext._ensure_initialized(gateway=self._gateway)
+            context = SparkContext(gateway=self._gateway, jsc=java, conf=SparkConf(_jconf=java.getConf()))
+            compile_into(context, entry.loader())
+            self._session = SparkSession(context, entry.session())
+        return self._session
+
+    def _enable(self, argument: str) -> str:
+        import msgspec
+
+        from headgate.api import enable
+
+        enable(self._spark(), **msgspec.json.decode(argument or "{}"))
+        return ""
+
+    def _gate(self) -> Any:
+        from headgate.api import gate_of
+        from headgate.errors import BadInput
+
+        gate = gate_of(self._spark())
+        if gate is None:
+            raise BadInput("Headgate is not enabled in this session; call headgate.enable(spark)")
+        return gate
+
+    def _explain(self, argument: str) -> str:
+        import msgspec
+
+        from headgate.observe import explain_text
+
+        root, report = self._gate().explain(self._spark().table(msgspec.json.decode(argument, type=str)))
+        return explain_text(root, report)
+
+    def _disable(self, _: str) -> str:
+        from headgate.api import disable
+
+        if self._session is not None:
+            disable(self._session)
+        return ""
+
+    @staticmethod
+    def _encoded(value: object) -> str:
+        import msgspec
+
+        return msgspec.json.encode(value).decode()
+
+    class Java:  # noqa: D106 - for py4j
+        implements = ["scala.Function1"]  # noqa: RUF012 - py4j looks for a list
+
+
+if __name__ == "__main__":
+    main()
