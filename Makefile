@@ -49,8 +49,13 @@ check: $(READY) ## formatting, lint and types, then the tests: what CI runs
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy
+	@$(MAKE) --no-print-directory docs
 	@$(WITH_JAVA) $(PYTEST) $(ARGS)
 	@$(TABLES)
+
+.PHONY: docs
+docs: $(READY) ## the pages of docs/ as a site, in build/site; a dead link is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 .PHONY: coverage
 coverage: $(READY) ## how much of the code the fast tests run

@@ -1,8 +1,10 @@
-"""The code of docs/streams.md and docs/graph.md runs as it stands, from top to bottom of each page."""
+"""The code of pages in docs/ runs as it stands, from top to bottom of each page."""
 
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+import headgate
+from headgate import cli
 from tests.stream.conftest import as_before
+from tests.test_readme import blocks_of, run_blocks
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -86,3 +91,34 @@ def test_graph(spark: SparkSession, home: Path) -> None:
     assert names["graph"].shortest_path(4711, 815) == [4711, 12, 815]
     found = names["kinds"].match("(a)-[:paid]->(b)-[:owes]->(c)", start={"a": 4711})
     assert [tuple(row) for row in found.collect()] == [(4711, 12, 815)]
+
+
+@pytest.mark.slow
+def test_quickstart(spark: SparkSession, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python of the page prints what it says, and its commands run; then the pages that go on from its tables."""
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("COLUMNS", "200")
+    # the JVM does not follow this process into the folder, so what Spark reads is given its whole path
+    text = re.sub(r'(parquet\("|--table \w+=)', rf"\g<1>{home}/", (DOCS / "quickstart.md").read_text())
+    page = blocks_of(text)
+    names: dict[str, Any] = {"__name__": "__quickstart__"}
+    run_blocks(page, names, "quickstart.md")
+    lines = [line for block in page if block.language == "sh" for line in block.text.splitlines()]
+    for line in lines:
+        command, *arguments = shlex.split(line)
+        if command == "echo":
+            subprocess.run(line, shell=True, check=True)
+        elif command == "headgate" and arguments[0] not in ("ui", "demo"):  # one never ends, the other takes minutes
+            with pytest.raises(SystemExit) as ended:
+                cli.main(arguments)
+            assert not ended.value.code, line
+    assert Path("headgate.html").stat().st_size > 10_000
+    names = {"spark": spark, "headgate": headgate, "SparkSession": SparkSession, "Path": Path}
+    for block in (*blocks("from-in-lists.md"), *blocks("running.md")):
+        run(block, home, names)
+    assert names["by_hand"] == names["joined"]
+    assert names["wanted"] == 14_993
+    names["gate"] = headgate.enable(spark)
+    for block in blocks("observing.md"):
+        run(block, home, names)
+    assert Path("headgate.token").read_text() == names["gate"].token
