@@ -82,7 +82,8 @@ def test_the_site_asks_nothing_of_the_outside() -> None:
     """No fonts, no scripts and no styles from elsewhere; no repository that the theme would ask about its stars."""
     made = config()
     assert made["theme"]["font"] is False
-    assert not {"extra_javascript", "extra_css", "repo_url"} & made.keys()
+    assert not {"extra_javascript", "repo_url"} & made.keys()
+    assert all((DOCS / style).is_file() for style in made["extra_css"])
     assert not any(
         "```mermaid" in text_of(page) for page in PAGES
     )  # which the theme draws with a script from elsewhere
