@@ -1,8 +1,8 @@
 """Compile the two Java classes of Spark Connect into the jar that the package carries: python tools/build_bootstrap.py
 
 A Connect client has no Java, so this jar cannot be compiled where it is used. Spark wants to see the type arguments of
-its interface, which Janino leaves out: javac compiles it, of a JDK from 17 on. The jar's `SOURCES` holds the hash of the
-sources, and a test compares it.
+its interface, which Janino leaves out: javac of a JDK from 17 on compiles it. The jar's `SOURCES` holds the hash of
+the sources, and a test compares it.
 """
 
 from __future__ import annotations

@@ -9,32 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
-
-_NEEDED = (
-    "pyspark",
-    "py4j",
-    "pyarrow",
-    "numpy",
-    "pandas",
-    "pyroaring",
-    "msgspec",
-    "starlette",
-    "uvicorn",
-    "typer",
-    "rich",
-)
 
 
 def main() -> None:
     """Connect with the server, answer until it ends, and put the session back."""
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
-        sys.exit(
-            f"the Python of the Connect server lacks {', '.join(missing)}, which Headgate needs; install them there: "
-            f"{sys.executable} -m pip install {' '.join(missing)}"
-        )
     from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
@@ -138,7 +117,3 @@ class Answering:
 
     class Java:  # noqa: D106 - for py4j
         implements = ["scala.Function1"]  # noqa: RUF012 - py4j looks for a list
-
-
-if __name__ == "__main__":
-    main()

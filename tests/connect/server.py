@@ -37,7 +37,13 @@ def connect_server(folder: Path, **settings: str) -> Iterator[tuple[str, subproc
     environment = os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(
-            command, stdout=log, stderr=log, start_new_session=True, env=environment, cwd=folder, stdin=subprocess.DEVNULL
+            command,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
         )
     try:
         _wait(port, server, folder / "server.log")

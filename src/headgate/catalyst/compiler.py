@@ -98,6 +98,7 @@ def _found(context: Any, loader: JavaObject) -> JavaClasses | None:
                 "another version of Headgate is at work in this Spark application already; use that version, or "
                 "restart the application"
             )
+    context._jsc.addJar(str(jar))  # executors keep the jars of each session apart
     return JavaClasses(context._jvm, loader)
 
 

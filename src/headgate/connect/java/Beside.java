@@ -24,8 +24,13 @@ import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.sql.classic.SparkSession;
 
-/** Headgate's Python beside a Connect server, for one session: started here, asked here, and ended with the session. */
-public class Beside extends SparkListener implements Function {
+/**
+ * Headgate's Python beside a Connect server, for one session: started here, asked here, and ended with the session.
+ *
+ * When the session ends, Spark closes the jar of this class. What runs from then on must need no other class of it, and must not throw:
+ * an error in a listener would stop the server.
+ */
+public class Beside extends SparkListener implements Function, Runnable {
   private static final long PATIENCE = 60L;
   private final SparkSession session;
   private final String connectId;
@@ -72,7 +77,7 @@ public class Beside extends SparkListener implements Function {
     py4j.ClientServer.ClientServerBuilder builder = new py4j.ClientServer.ClientServerBuilder(this);
     gateway = builder.authToken(secret).javaPort(0).javaAddress(InetAddress.getLoopbackAddress()).build();
     gateway.startServer(true);
-    ProcessBuilder python = new ProcessBuilder(new String[] {pythonOf(), "-u", "-m", "headgate.beside"});
+    ProcessBuilder python = new ProcessBuilder(new String[] {pythonOf(), "-u", "-m", "headgate_start"});
     Map environment = python.environment();
     Iterator names = environment.keySet().iterator();
     while (names.hasNext()) {
@@ -90,7 +95,7 @@ public class Beside extends SparkListener implements Function {
       process = python.start();
     } catch (java.io.IOException missing) {
       stop();
-      return "failed the server has no Python to run Headgate with (" + pythonOf() + "); set spark.pyspark.python on the server";
+      return "failed the server has no Python to run Headgate with (" + pythonOf() + "); set spark.headgate.connect.python to one";
     }
     session.sparkContext().addSparkListener(this);
     long deadline = System.nanoTime() + PATIENCE * 1000000000L;
@@ -105,7 +110,8 @@ public class Beside extends SparkListener implements Function {
 
   private String pythonOf() {
     String own = System.getenv("PYSPARK_PYTHON");
-    return session.conf().get("spark.pyspark.python", own == null ? "python3" : own);
+    String workers = session.conf().get("spark.pyspark.python", own == null ? "python3" : own);
+    return session.conf().get("spark.headgate.connect.python", workers);
   }
 
   private File log() { return home.resolve("python.log").toFile(); }
@@ -129,7 +135,7 @@ public class Beside extends SparkListener implements Function {
     try {
       Object id = event.getClass().getMethod("sessionId", new Class[0]).invoke(event, new Object[0]);
       if (connectId.equals(id)) stop();
-    } catch (Exception unknown) {
+    } catch (Throwable unknown) {
       return;
     }
   }
@@ -141,24 +147,21 @@ public class Beside extends SparkListener implements Function {
     if (stopped) return;
     stopped = true;
     System.getProperties().remove(key);
-    final Beside own = this;
-    new Thread() {
-      public void run() { own.end(); }
-    }.start();
+    new Thread(this).start();
   }
 
-  void end() {
+  public void run() {
     try {
       session.sparkContext().removeSparkListener(this);
       if (process != null) {
         process.getOutputStream().close();
         if (!process.waitFor(10L, TimeUnit.SECONDS)) process.destroyForcibly();
       }
-    } catch (Exception gone) {
+      gateway.shutdown();
+      remove(home.toFile());
+    } catch (Throwable gone) {
       if (process != null) process.destroyForcibly();
     }
-    gateway.shutdown();
-    remove(home.toFile());
   }
 
   private static void remove(File file) {
