@@ -24,8 +24,8 @@ TABLES = $(if $(ARGS)$(filter-out pyspark,$(PYSPARK)),true,tools/with_table_jars
 THOROUGH := HEADGATE_QUERIES=5000 HEADGATE_STREAMS=500 HEADGATE_SUITES=all HYPOTHESIS_PROFILE=thorough
 
 .PHONY: demo
-demo: $(READY) ## three queries over a small star schema, with Headgate off and on
-	@$(WITH_JAVA) $(BIN)/python examples/star_schema.py
+demo: $(READY) ## a star schema, a stream, a moving threshold and a graph, with Headgate off and on
+	@$(WITH_JAVA) $(BIN)/headgate demo
 
 .PHONY: test-fast
 test-fast: $(READY) ## what needs neither Spark nor Java: under a minute

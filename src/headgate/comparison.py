@@ -58,9 +58,13 @@ class Comparison:
         told = self.report
         files, groups = (sum(s.files_total for s in told.scans), sum(s.row_groups_total for s in told.scans))
         read, left = (sum(s.files_read for s in told.scans), sum(s.row_groups_read for s in told.scans))
-        off = ("off", f"{self.off_seconds:.2f}", str(files), str(groups), readable_bytes(told.bytes_total), "")
+        # scans that no filter goes to are not listed, so there is nothing to count
+        counts = [
+            str(n) if total else "" for n, total in ((files, files), (groups, groups), (read, files), (left, groups))
+        ]
+        off = ("off", f"{self.off_seconds:.2f}", *counts[:2], readable_bytes(told.bytes_total), "")
         same = "yes" if self.is_same else "NO"
-        return [off, ("on", f"{self.on_seconds:.2f}", str(read), str(left), readable_bytes(told.bytes_read), same)]
+        return [off, ("on", f"{self.on_seconds:.2f}", *counts[2:], readable_bytes(told.bytes_read), same)]
 
 
 def compare(spark: SparkSession, make: Callable[[], DataFrame], *, rounds: int = 2, **options: Any) -> Comparison:

@@ -48,7 +48,7 @@ class Gate:
         try:
             return EventLog.at(place, self._bridge.application) if place else None
         except BadInput as error:
-            self._bridge.note_failure(error)
+            self._bridge.note_failure(error, "writes no event log")
             return None
 
     def configure(self, **options: Any) -> None:

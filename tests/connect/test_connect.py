@@ -17,7 +17,7 @@ from typing import Any
 import build_bootstrap
 import pytest
 
-from headgate.connect.start import NEEDED
+from headgate.beside.start import NEEDED
 from tests.connect.server import connect_server
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow]

@@ -42,10 +42,10 @@ class _Callback:
             self.note(error)
             return None
 
-    def note(self, error: Exception) -> None:
-        """Count a failure; the first one is logged."""
+    def note(self, error: Exception, what: str = "left a query unfiltered") -> None:
+        """Count a failure and what followed from it; the first one is logged."""
         if not self.failures:
-            log.warning("Headgate left a query unfiltered: %s (later failures are only counted)", error)
+            log.warning("Headgate %s: %s (later failures are only counted)", what, error)
             log.debug("%s", traceback.format_exc())
         self.failures.append(f"{type(error).__name__}: {error}"[:500])
         del self.failures[:-100]
@@ -119,9 +119,9 @@ class SparkBridge:
         """What went wrong inside Headgate, newest last; the queries ran unfiltered."""
         return [*self._callback.failures, *texts(self._rule.failures())]
 
-    def note_failure(self, error: Exception) -> None:
-        """Count a failure of Headgate that left a query unfiltered."""
-        self._callback.note(error)
+    def note_failure(self, error: Exception, what: str = "left a query unfiltered") -> None:
+        """Count a failure of Headgate, and what followed from it."""
+        self._callback.note(error, what)
 
     @property
     def application(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from headgate.connect.client import ConnectGate
@@ -9,7 +10,8 @@ from headgate.connect.client import ConnectGate
 _gates: dict[str, ConnectGate] = {}
 
 
-def enable_connect(spark: Any, options: dict[str, Any]) -> ConnectGate:  # noqa: D103 - see headgate.enable
+def enable_connect(spark: Any, options: Mapping[str, Any]) -> ConnectGate:
+    """Open the gate of a session, or change its settings where it is open."""
     gate = gate_of_connect(spark)
     if gate is not None:
         gate.configure(**options)

@@ -34,7 +34,7 @@ def package_archive() -> Path:
     """Return the path of an archive of this package, as it is installed here."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        start = resources.files("headgate.connect") / "start.py"
+        start = resources.files("headgate") / "beside" / "start.py"
         archive.writestr(zipfile.ZipInfo("headgate_start.py", _MOMENT), start.read_bytes())
         for name, file in sorted(_files(resources.files("headgate"), "headgate")):
             archive.writestr(zipfile.ZipInfo(name, _MOMENT), file.read_bytes())

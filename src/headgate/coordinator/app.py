@@ -155,6 +155,7 @@ class Endpoints:
 
     async def history(self, request: Request) -> Response:
         """Return what is newer than a version of all queries, streams and graph walks."""
+        self._refuse_without_page()
         since = _whole(request.query_params.get("since", "0"), "since")
         version, records = await self._in_pool(lambda: self._people.history(since))
         body = b'{"version":%d,"records":[%s]}' % (version, b",".join(records))
@@ -162,9 +163,12 @@ class Endpoints:
 
     async def page(self, _: Request) -> Response:
         """Return the page."""
+        self._refuse_without_page()
+        return HTMLResponse(document(), headers=_PAGE_HEADERS)
+
+    def _refuse_without_page(self) -> None:
         if not self._people.page:
             raise HTTPException(404, "there is no page: spark.headgate.page is false")
-        return HTMLResponse(document(), headers=_PAGE_HEADERS)
 
     def _stories(self) -> list[QueryStory]:
         self._people.refresh()

@@ -31,7 +31,7 @@ def _metrics(registry: Registry, long_polls: int, connections: int, requests: Ma
     states = {'state="complete"': sum(complete), 'state="waiting"': len(complete) - sum(complete)}
     outcomes = {f'outcome="{outcome}"': count for outcome, count in registry.counts().items()}
     statuses = {f'status="{status}"': count for status, count in sorted(requests.items())}
-    yield Metric("headgate_queries", "gauge", "Running queries.", {"": len(running)})
+    yield Metric("headgate_queries", "gauge", "Running queries with late filters.", {"": len(running)})
     yield Metric("headgate_filters", "gauge", "Filters of running queries.", states)
     yield Metric("headgate_filter_bytes", "gauge", "Memory used by filters.", {"": registry.memory})
     yield Metric("headgate_long_polls", "gauge", "Executors waiting for news.", {"": long_polls})

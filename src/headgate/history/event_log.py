@@ -35,6 +35,10 @@ class EventLog:
     @classmethod
     def at(cls, place: str, application: str) -> EventLog:
         """Open the log that a setting names: a file that ends in .jsonl, or a folder with one file an application."""
+        if "://" in place and not place.startswith("file://"):
+            raise BadInput(
+                f"the event log {place!r} is not on this machine; set spark.headgate.eventLog to a local file or folder"
+            )
         path = Path(place.removeprefix("file://")).expanduser()
         return cls(path if path.suffix == ".jsonl" else path / f"{application}.jsonl")
 

@@ -1,7 +1,7 @@
 """Print a query's plan with its dynamic filters, and for each join and scan without one the reason.
 
 Join INNER  k = id                            feeds df_0
-  Scan fact                                   df_0: k in set of 3 values -> 2 of 64 files, 31.0 MB of 2.1 GB
+  Scan fact                                   df_0: k set -> 2 of 64 files, 31.0 MB of 2.1 GB
   Filter (flag = 7)
     Scan dim                                  no filter: the build side has no predicate, so it keeps every key
 """
@@ -140,7 +140,7 @@ def why_lines(report: QueryReport) -> list[str]:
         for join in report.joins
         if join.reason
     ]
-    lines += [f"Headgate failed and left the query unfiltered: {failure}." for failure in report.failures]
+    lines += [f"Headgate failed in this session, and went on without: {failure}." for failure in report.failures]
     if report.note:
         lines.append(report.note)
     return lines or ["The query has no join and no scan that a filter could narrow."]

@@ -225,7 +225,7 @@ class QueryReport:
         return [(join.condition or join.type, join.reason) for join in self.joins if join.reason]
 
     def _lines(self) -> list[str]:
-        failures = [f"Headgate failed and left the query unfiltered: {failure}" for failure in self.failures]
+        failures = [f"Headgate failed in this session, and went on without: {failure}" for failure in self.failures]
         note = f". {self.note}" if self.note else ""
         return [*failures, f"planning {self.plan_ms:.0f} ms, builds {self.build_ms:.0f} ms{note}"]
 
@@ -235,7 +235,8 @@ class QueryReport:
             return f"<QueryReport: {self.note or 'no scans'}>"
         files, total = sum(scan.files_read for scan in self.scans), sum(scan.files_total for scan in self.scans)
         size = f"{readable_bytes(self.bytes_read)} of {readable_bytes(self.bytes_total)}"
-        return f"<QueryReport: {self.applied} of {len(self.filters)} filters applied, {files} of {total} files, {size}>"
+        read = f", {files} of {total} files" if total else ""  # a scan that no filter goes to is not listed
+        return f"<QueryReport: {self.applied} of {len(self.filters)} filters applied{read}, {size}>"
 
     def __str__(self) -> str:
         console = Console(width=140, file=io.StringIO())

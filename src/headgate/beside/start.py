@@ -32,7 +32,7 @@ def main() -> None:
             f"the Python of the Connect server lacks {', '.join(missing)}, which Headgate needs; install them there: "
             f"{sys.executable} -m pip install {' '.join(missing)}"
         )
-    from headgate.beside import main as answer
+    from headgate.beside.answering import main as answer
 
     answer()
 

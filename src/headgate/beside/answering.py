@@ -29,7 +29,7 @@ class Answering:
     """Answers commands as ``ok <what it gave>`` or ``failed <sentence>``; any other word is refused."""
 
     def __init__(self, gateway: Any) -> None:
-        self._gateway = gateway
+        self._server = gateway
         self._session: Any = None
         self._commands: dict[str, Callable[[str], str]] = {
             "ping": lambda _: "",
@@ -69,10 +69,10 @@ class Answering:
 
             from headgate.catalyst.compiler import compile_into
 
-            entry = self._gateway.entry_point
+            entry = self._server.entry_point
             java = entry.context()
-            SparkContext._ensure_initialized(gateway=self._gateway)
-            context = SparkContext(gateway=self._gateway, jsc=java, conf=SparkConf(_jconf=java.getConf()))
+            SparkContext._ensure_initialized(gateway=self._server)
+            context = SparkContext(gateway=self._server, jsc=java, conf=SparkConf(_jconf=java.getConf()))
             compile_into(context, entry.loader())
             self._session = SparkSession(context, entry.session())
         return self._session

@@ -1,0 +1,1 @@
+"""Headgate beside a Connect server, in a process of its own: `start` runs first, and `answering` answers."""
