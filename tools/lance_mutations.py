@@ -53,6 +53,6 @@ LANCE_MUTATIONS = (
         "read/predicate.py",
         "listed >> 32, return_index",
         "listed >> 33, return_index",
-        (f"{PREDICATE}::test_a_mask_is_the_one_that_lance_makes_itself",),
+        (f"{PREDICATE}::test_a_mask_has_the_rows_of_the_one_that_lance_makes_itself",),
     ),
 )

@@ -178,8 +178,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "eventLog",
         "",
-        r".*",
-        "a file that ends in .jsonl, or a folder; nothing for no log",
+        r"(file://)?(?!.*://).*",
+        "a local file that ends in .jsonl, or a local folder; nothing for no log",
         str,
         "where the driver writes a log of all queries, streams and graph walks (JSON lines), for `headgate report` and "
         "`headgate ui`; it holds the text of queries. Read when Headgate is enabled",

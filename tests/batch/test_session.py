@@ -177,6 +177,8 @@ GOOD = {
     "watermark.slack": ("5min", "0s"),
     "coordinator.host": ("127.0.0.1", "auto"),
     "coordinator.port": (4041, "0"),
+    "page": (False, "true"),
+    "eventLog": ("", "kept.jsonl"),
 }
 BAD = {
     "enabled": ("perhaps", "true or false"),
@@ -198,6 +200,8 @@ BAD = {
     "watermark.slack": ("later", "a duration such as"),
     "coordinator.host": ("this machine", "a name or address"),
     "coordinator.port": ("65536", "a port from 1 to 65535"),
+    "page": ("hidden", "true or false"),
+    "eventLog": ("s3://bucket/logs", "a local file that ends in .jsonl"),
 }
 
 
@@ -579,10 +583,15 @@ def test_the_plan_text_stays_short(spark: SparkSession, star: Path) -> None:
 # --- sessions that cannot be enabled --------------------------------------------------------------------------------
 
 
-def test_a_connect_session_is_refused() -> None:
-    """A Spark Connect session has no JVM to reach: enable, filtered and report say so in one sentence."""
-    remote = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
-    for call in (headgate.enable, headgate.disable, headgate.report):
+def test_what_a_connect_session_cannot_do_is_refused() -> None:
+    """There is no JVM to reach from the client: filtered and publish say so in one sentence."""
+    remote = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session", "session_id": "s"})()
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe", "sparkSession": remote})()
+    for call in (headgate.filtered, lambda df: headgate.publish(df, "k")):
         with pytest.raises(headgate.UnsupportedSession, match="Spark Connect") as caught:
-            call(remote)
+            call(frame)
         assert "\n" not in str(caught.value)
+    headgate.disable(remote)
+    assert "not enabled" in headgate.report(remote).note
+    with pytest.raises(headgate.BadInput, match="not enabled"):
+        headgate.explain(frame)

@@ -193,8 +193,8 @@ class LateFilters:
         stories: dict[str, LateReport] = {}
         for late in self.filters:
             counted, closed, known = numbers.counted(late.number), numbers.closed(late.number), events.get(late.id)
-            times = (None, None) if known is None else (known.asked, known.published)
-            story = LateReport.of(counted, closed, *times, self._url)
+            asked, published = (None, None) if known is None else (known.asked, known.published)
+            story = LateReport.of(counted, closed, asked, published, self._url)
             name = late.planned.id
             stories[name] = stories[name].with_(story) if name in stories else story
         return stories
