@@ -21,6 +21,7 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.cluster,
     pytest.mark.slow,
+    pytest.mark.timeout(600),
     pytest.mark.xdist_group("standalone cluster"),
 ]
 
@@ -153,4 +154,5 @@ def test_executors_behind_a_firewall_read_without_late_filters(told: Told) -> No
 def test_a_worker_that_is_killed_changes_no_row(told: Told) -> None:
     """It goes with its executor when both executors have the filter and a task each; the other one reads the rest."""
     check_late(told["killed"])
+    assert told["killed"]["late"]["k"]["opened_before"] == 1  # the other file was opened again, with the filter
     assert told.workers_left == 1
