@@ -19,8 +19,9 @@ PYSPARK ?= pyspark
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 # What needs no Spark must not find one either: there is no Java in this place.
 FAST := JAVA_HOME=/nonexistent HYPOTHESIS_PROFILE=fast $(PYTEST) -m "not spark"
-# Delta, Iceberg and databases have a Spark of their own; a run of some tests only leaves them out.
-TABLES = $(if $(ARGS)$(filter-out pyspark,$(PYSPARK)),true,tools/with_table_jars.sh $(VENV) -m pytest tests/sources)
+# Delta, Iceberg and databases have a Spark of their own, and are tested beside the rest; a run of some tests only
+# leaves them out. What they say comes at the end, and either failure counts.
+SOURCES_TOO = $(if $(ARGS)$(filter-out pyspark,$(PYSPARK)),,tools/beside_tests.sh $(VENV))
 THOROUGH := HEADGATE_QUERIES=5000 HEADGATE_STREAMS=500 HEADGATE_SUITES=all HYPOTHESIS_PROFILE=thorough
 
 .PHONY: demo
@@ -33,8 +34,7 @@ test-fast: $(READY) ## what needs neither Spark nor Java: under a minute
 
 .PHONY: test
 test: $(READY) ## everything that has to pass (ARGS="-k name" narrows it)
-	@$(WITH_JAVA) $(PYTEST) $(ARGS)
-	@$(TABLES)
+	@$(WITH_JAVA) $(SOURCES_TOO) $(PYTEST) $(ARGS)
 
 .PHONY: test-all
 test-all: $(READY) ## the same with every query, stream and example that can be drawn: hours
@@ -50,8 +50,7 @@ check: $(READY) ## formatting, lint and types, then the tests: what CI runs
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy
 	@$(MAKE) --no-print-directory docs
-	@$(WITH_JAVA) $(PYTEST) $(ARGS)
-	@$(TABLES)
+	@$(WITH_JAVA) $(SOURCES_TOO) $(PYTEST) $(ARGS)
 
 .PHONY: docs
 docs: $(READY) ## the pages of docs/ as a site, in build/site; a dead link is an error

@@ -13,7 +13,7 @@ from headgate.domain import DomainBuilder
 from headgate.prune import survivors_of_column
 
 ROOT = Path(__file__).resolve().parent.parent
-SLOW = [pytest.mark.spark, pytest.mark.slow]
+SLOW = [pytest.mark.spark, pytest.mark.slow, pytest.mark.thorough]  # each starts a Spark of its own
 WITH_SPARK = {"star_schema": SLOW, "money_that_comes_back": SLOW, "moving_threshold": SLOW}
 # rows in each file, and transfers: a demo for people takes many more, to show the difference
 ARGUMENTS = {"star_schema": ["2000"], "money_that_comes_back": ["30000"]}

@@ -85,6 +85,7 @@ def test_an_answer_and_nothing_else(tables: list[str]) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_debug_lets_spark_speak() -> None:
     done = in_a_process("sql", "selec 1", "--debug")
     assert done.code not in (0, 2)
@@ -114,6 +115,7 @@ def test_a_broken_file_is_named(spark: SparkSession, called: Command, tmp_path: 
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_broken_file_is_all_that_is_told(tmp_path: Path) -> None:
     """The Java process that fails in its tasks says nothing of it to the user."""
     assert "broken.parquet" in refusal(in_a_process("sql", "select sum(v) from t", *_broken(tmp_path, "pages")))

@@ -34,6 +34,7 @@ def over_lance(spark: SparkSession, path: Path, rows: list[Row], *, indexed: boo
     return Graph(LanceTable(spark, str(path)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "ids", "indexed"), [("multigraph", "wide", True), ("blocks", "negative", False)])
 def test_all_operations(spark: SparkSession, tmp_path: Path, kind: str, ids: str, indexed: bool) -> None:
     edges = drawn(kind, 11, ids)

@@ -41,6 +41,7 @@ def test_all_rows_are_those_of_lance(spark: SparkSession, table: LanceTable) -> 
     assert (table.row_count, table.part_count) == (stored.count_rows(), len(stored.get_fragments()))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "ids", [[], [-70], range(-60, 20), range(-(10**5), 10**5, 3), Frontier([-(2**63), 5, 2**63 - 1])]
 )

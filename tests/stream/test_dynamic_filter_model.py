@@ -121,7 +121,7 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
 
 
 @pytest.mark.parametrize(
-    "kind", [kind if kind in ("double", "string") else pytest.param(kind, marks=pytest.mark.thorough) for kind in KINDS]
+    "kind", [kind if kind == "double" else pytest.param(kind, marks=pytest.mark.thorough) for kind in KINDS]
 )
 def test_other_types(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, kind: str) -> None:
     """One program for each type that is ordered in a way of its own."""

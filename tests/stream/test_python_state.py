@@ -87,6 +87,7 @@ def _random_input(seed: int) -> list[list[Row]]:
     return [list(batch) for batch in random_program(seed, inputs=1).batches[0]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("batches", [INPUT, _random_input(61), _random_input(62)], ids=["known", "61", "62"])
 def test_apply_in_pandas_with_state(gated: SparkSession, tmp_path: Path, batches: list[list[Row]]) -> None:
     pair = Pair(gated, tmp_path, in_pandas, mode="update")
@@ -107,6 +108,7 @@ def test_state_that_knows_no_event_time_keeps_late_rows(gated: SparkSession, tmp
     assert pair.report().batches[2].sources[0].reason == reason
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("batches", [INPUT, _random_input(63)], ids=["known", "63"])
 def test_transform_with_state(gated: SparkSession, tmp_path: Path, batches: list[list[Row]]) -> None:
     pair = Pair(gated, tmp_path, with_state, mode="update", **{"streaming.stateStore.providerClass": ROCKS})

@@ -22,7 +22,12 @@ from tests.batch.differential import GENERATED, INTERPRETED, settings
 SCALE = 0.01
 LAYOUTS = ("clustered", "partitioned")
 # the queries of one layout are not all those of the other
-STEPS = {("tpch", "clustered"): 3, ("tpch", "partitioned"): 5, ("tpcds", "clustered"): 8, ("tpcds", "partitioned"): 20}
+STEPS = {
+    ("tpch", "clustered"): 4,
+    ("tpch", "partitioned"): 11,
+    ("tpcds", "clustered"): 12,
+    ("tpcds", "partitioned"): 40,
+}
 WHOLE = os.environ.get("HEADGATE_SUITES") == "all"
 QUERIES = {suite: suite_queries(suite) for suite in ("tpch", "tpcds")}
 

@@ -23,6 +23,7 @@ from headgate.catalyst.sentences import SPARK_ERRORS, sentence
 from headgate.errors import BadInput, HeadgateError
 
 _JAVA = 17
+_CORE = ("spark.driver.", "spark.executor.", "spark.jars")
 _INSTALL = f"install Java {_JAVA} (on Debian or Ubuntu: sudo apt-get install openjdk-{_JAVA}-jre-headless)"
 
 Debug = Annotated[bool, typer.Option(help="Show the full trace of an error, and what Spark says.")]
@@ -72,7 +73,8 @@ def spark_session(*, debug: bool, master: str = "", conf: dict[str, str] | None 
     if (running := SparkSession.getActiveSession()) is not None:
         own = running.newSession()
         for key, value in (conf or {}).items():
-            own.conf.set(key, value)
+            if own.conf.isModifiable(key) or not key.startswith(_CORE):  # what Spark started with stays
+                own.conf.set(key, value)
         try:
             yield own
         finally:
