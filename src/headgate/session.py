@@ -116,7 +116,7 @@ class Gate:
         try:
             return self._started_coordinator()
         except CannotListen as error:
-            self._bridge.note_failure(error)
+            self._bridge.note_failure(error, "goes on without late filters")
             return None
 
     def _rewrite(self, query: CatalystQuery) -> Any:

@@ -73,7 +73,11 @@ EDITS = PlanEdits(
 )
 ORDERS = BuildOrders(
     limits=KeyLimits(max_distinct=10_000, max_bytes=1_000_000),
-    builds=[BuildOrder(node=3, keys=[0, 2], row_bytes=100, edits=PlanEdits(scans={4: ScanEdit(keep=[])}))],
+    builds=[
+        BuildOrder(
+            node=3, keys=[0, 2], row_bytes=100, edits=PlanEdits(scans={4: ScanEdit(keep=[])}), serves="df_0 (k = id)"
+        )
+    ],
 )
 
 

@@ -102,12 +102,16 @@ class KeyLimits(_Message, frozen=True, kw_only=True):
 
 
 class BuildOrder(_Message, frozen=True, kw_only=True):
-    """A build side to run: the positions of its keys, how many bytes of rows may come back, and its edits."""
+    """A build side to run: the positions of its keys, how many bytes of rows may come back, and its edits.
+
+    ``serves`` names its filters, for people who look at Spark's jobs.
+    """
 
     node: int
     keys: list[int]
     row_bytes: int
     edits: PlanEdits
+    serves: str = ""
 
 
 class BuildOrders(_Message, frozen=True, kw_only=True):

@@ -34,12 +34,16 @@ class BuildKey:
 
 @dataclass(frozen=True, slots=True)
 class BuildRequest:
-    """A build side to run: its node, the keys that are wanted, and how many bytes of rows may come back."""
+    """A build side to run: its node, the keys that are wanted, and how many bytes of rows may come back.
+
+    ``serves`` names the filters that it feeds.
+    """
 
     node: int
     keys: tuple[BuildKey, ...]
     row_bytes: int
     edits: PlanEdits = field(default_factory=PlanEdits)
+    serves: str = ""
 
     def found(self, column: int) -> Domain:
         """Return what was found of a key; ALL before the build has run, and where it failed."""
@@ -64,7 +68,9 @@ class RunningWave:
     def __init__(self, query: CatalystQuery, requests: Sequence[BuildRequest], limits: Limits) -> None:
         self._requests, self._limits = requests, limits
         orders = [
-            BuildOrder(node=r.node, keys=[key.ordinal for key in r.keys], row_bytes=r.row_bytes, edits=r.edits)
+            BuildOrder(
+                node=r.node, keys=[key.ordinal for key in r.keys], row_bytes=r.row_bytes, edits=r.edits, serves=r.serves
+            )
             for r in requests
         ]
         most = KeyLimits(max_distinct=limits.max_distinct, max_bytes=limits.max_bytes)

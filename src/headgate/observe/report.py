@@ -78,7 +78,9 @@ class LateReport:
     def __str__(self) -> str:
         removed = f"{self.files:,} files, {self.row_groups:,} row groups, {self.rows:,} rows removed"
         after = "" if self.published is None or self.asked is None else f" after {self.published - self.asked:.2f} s"
-        told = f"arrived{after}; {self.opened_before:,} files opened before that; {removed}"
+        never = self.published is None and self.received is None and not (self.files or self.row_groups or self.rows)
+        arrived = "did not arrive while the query ran" if never else f"arrived{after}"
+        told = f"{arrived}; {self.opened_before:,} files opened without it; {removed}"
         return f"{told}; {self.cut_off}" if self.cut_off else told
 
 

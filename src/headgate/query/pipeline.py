@@ -17,6 +17,7 @@ from headgate.config import Settings, read_settings
 from headgate.coordinator import Coordinator
 from headgate.domain import Domain
 from headgate.observe import QueryReport
+from headgate.observe.progress import told_while_waiting
 from headgate.plan import Clustering, Consumer, Node, RuleContext, Strategy, plan_filters
 from headgate.plan.kinds import Can, Feed
 from headgate.plan.nodes import Scan
@@ -140,7 +141,8 @@ class QueryPipeline:
         while wave := run.next_wave():
             running = RunningWave(query, wave, run.limits)
             began = time.perf_counter()
-            results = waiting.wait(running)
+            with told_while_waiting([request.serves for request in wave if request.serves]):
+                results = waiting.wait(running)
             run.build_ms += (time.perf_counter() - began) * 1000
             if results is None:
                 return running, wave

@@ -42,6 +42,11 @@ public class BuildRun implements Runnable, Callable {
     this.limits = limits;
   }
 
+  private String serves() {
+    String named = request.has("serves") ? Json.field(request, "serves").asText() : "";
+    return named.length() == 0 ? "a dynamic filter" : named;
+  }
+
   public int keyCount() { return Json.field(request, "keys").size(); }
 
   public void run() {
@@ -55,7 +60,7 @@ public class BuildRun implements Runnable, Callable {
         String name = (String) names.next();
         inherited.setProperty(name, owner.localProperties().getProperty(name));
       }
-      inherited.setProperty("spark.job.description", "headgate: build side of a dynamic filter");
+      inherited.setProperty("spark.job.description", "headgate: build side of " + serves());
       spark.setLocalProperties(inherited);
       spark.addJobTag(tag);
       SessionResources.with(owner.session(), owner.hasOwnResources(), this);
