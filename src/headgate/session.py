@@ -40,7 +40,8 @@ class Gate:
         self._bridge.declare(SETTINGS)
         self._before = self._bridge.configure(texts)
         name = f"{self._bridge.application}-{secrets.token_hex(3)}"  # an application may have several gates
-        self.history = History(name, self._bridge.queries.since, streaming_stories, self._opened_log())
+        queries = self._bridge.queries
+        self.history = History(name, queries.since, streaming_stories, self._opened_log(), queries.await_ends)
 
     def _opened_log(self) -> EventLog | None:
         """A log that cannot be written costs the log, and nothing else."""

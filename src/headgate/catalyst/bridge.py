@@ -180,6 +180,10 @@ class SparkQueries:
         """Return the queries, filtered or not, that are new or have ended since a version."""
         return decoded(str(self._rule.queriesSince(version)), SeenQueries)
 
+    def await_ends(self) -> None:
+        """Wait until the ends of all queries so far are known, for some seconds at most."""
+        self._rule.awaitEnds()
+
     def ended_late(self) -> list[tuple[str, str]]:
         """Return the queries with late filters that have ended since this was asked last, and how they ended."""
         return [(ended.split()[0], ended.split()[1]) for ended in texts(self._rule.endedQueries())]

@@ -34,8 +34,9 @@ class History:
         news: Callable[[int], SeenQueries],
         streams: Callable[[], Sequence[Any]],
         log: EventLog | None = None,
+        await_ends: Callable[[], None] = lambda: None,
     ) -> None:
-        self._name, self._news, self._streams, self._log = name, news, streams, log
+        self._name, self._news, self._streams, self._log, self._await_ends = name, news, streams, log, await_ends
         self._arrived: deque[tuple[int, Reported]] = deque(maxlen=_MOST)
         self._walks: deque[GraphRecord] = deque(maxlen=_MOST)
         self._parts: OrderedDict[int, list[Reported]] = OrderedDict()
@@ -88,6 +89,7 @@ class History:
         self._wake.set()
         if self._log is not None:
             with suppress(Exception):  # the JVM may be gone already
+                self._await_ends()
                 self.refresh()
             self._log.close()
 

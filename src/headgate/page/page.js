@@ -6,6 +6,7 @@ const LANES = 6, LANE = 14, ROW = 28;
 const ENDED = new Set(["FINISHED", "FAILED"]);
 const SHOWN = 2000;  // items in the list
 const store = {queries: new Map(), streams: new Map(), graphs: new Map()};
+const isKept = document.querySelector("#records") !== null;  // records of a log stand still
 let view = "queries", chosen = null, version = 0;
 
 // --- small helpers -------------------------------------------------------------------------------------------------
@@ -50,15 +51,16 @@ const isApplied = filter => filter.state === "applied" || filter.state === "appl
 const total = (list, name) => list.reduce((sum, item) => sum + (item[name] ?? 0), 0);
 
 function took(query) {
-  const end = query.ended ?? (query.state === "RUNNING" ? Date.now() / 1000 : null);
+  const end = query.ended ?? (query.state === "RUNNING" && !isKept ? Date.now() / 1000 : null);
   return end === null ? "" : seconds(Math.max(0, end - query.started));
 }
 
 function readOf(query) {
   const scans = scansOf(query);
   if (scans.length) {
-    const files = `${number(total(scans, "files_read"))} of ${number(total(scans, "files_total"))} files`;
-    return `${files}, ${size(total(scans, "bytes_read"))} of ${size(total(scans, "bytes_total"))}`;
+    const all = total(scans, "files_total");  // scans that no filter goes to are not listed
+    const files = all ? `${number(total(scans, "files_read"))} of ${number(all)} files, ` : "";
+    return `${files}${size(total(scans, "bytes_read"))} of ${size(total(scans, "bytes_total"))}`;
   }
   const files = (query.reads ?? []).filter(read => read.files !== undefined);
   return files.length ? `${number(total(files, "files"))} files, ${size(total(files, "bytes"))}` : "";
@@ -184,7 +186,7 @@ function strip(what, runs) {
 }
 
 function drawScan(scan) {
-  const facts = [`${number(scan.files_read)} of ${number(scan.files_total)} files`,
+  const facts = [scan.files_total ? `${number(scan.files_read)} of ${number(scan.files_total)} files` : "",
     scan.row_groups_total ? `${number(scan.row_groups_read)} of ${number(scan.row_groups_total)} row groups` : "",
     scan.bytes_total ? `${size(scan.bytes_read)} of ${size(scan.bytes_total)}` : "",
     scan.rows_read === null || scan.rows_read === undefined ? "" : `${number(scan.rows_read)} rows`];
@@ -411,9 +413,8 @@ function start() {
   try { theme = localStorage.getItem("headgate-theme"); } catch { /* see shade */ }
   shade(theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
   listen();
-  const kept = find("#records");
-  if (kept) {
-    take(JSON.parse(kept.textContent));
+  if (isKept) {
+    take(JSON.parse(find("#records").textContent));
     find("#status").textContent = "from an event log";
     go();
   } else {

@@ -2,6 +2,7 @@ package headgate.plan;
 
 import headgate.format.Published;
 import headgate.interop.Failures;
+import headgate.interop.ListenerBus;
 import headgate.interop.Rethrow;
 import headgate.late.QueryEnds;
 import headgate.scan.Alternatives;
@@ -176,5 +177,7 @@ public class GateRule extends Rule {
   public java.util.List failures() { return failures.texts(); }
   /** The queries of the session that are new or have ended since a version, as JSON. */
   public String queriesSince(long version) throws Exception { return queries.since(version); }
+  /** Waits until Spark has told its listeners what happened so far, such as the end of the last query. */
+  public void awaitEnds() { ListenerBus.await(session.sparkContext(), 5000L); }
   public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps, even, ends); }
 }
