@@ -65,7 +65,7 @@ public class GateRule extends Rule {
       seen++;
     }
     if (logical.isStreaming()) return !onlyMarked && enabled() ? streaming(logical) : plan;
-    if (mayFilter || !isNested()) queries.note(session, logical, whyNot(logical, mayFilter));
+    if (mayFilter || !isNested()) remember(logical, whyNot(logical, mayFilter));
     if (!isWanted(logical) || isWritten(logical)) return plan;
     DeltaMerge merge = DeltaMerge.of(logical);
     if (merge != null) return merged(logical, merge);
@@ -140,6 +140,15 @@ public class GateRule extends Rule {
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) if (isWritten((LogicalPlan) each.next())) return true;
     return false;
+  }
+
+  /** A query that cannot be told of is a query all the same. */
+  private void remember(LogicalPlan plan, String note) {
+    try {
+      queries.note(session, plan, note);
+    } catch (Throwable failure) {
+      failures.note("the record of a query", failure);
+    }
   }
 
   /** Why Headgate does not look at a plan, or null if it does. */

@@ -57,7 +57,8 @@ public class SeenQueries implements QueryExecutionListener {
   public void onFailure(String function, QueryExecution execution, Exception failure) { end(execution, "FAILED", -1L, failure); }
 
   private void end(QueryExecution execution, String state, long nanoseconds, Exception failure) {
-    List scans = scansOf(execution);
+    // what failed may not have been planned, and must not be planned again here
+    List scans = failure == null ? scansOf(execution) : new ArrayList();
     synchronized (this) {
       Map query = (Map) byTracker.get(execution.tracker());
       if (query == null) return;
