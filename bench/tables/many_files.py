@@ -39,7 +39,8 @@ def measure(spark: SparkSession, rounds: int) -> list[Result]:
     results: list[Result] = []
     for place in PLACES:
         sql = QUERY.format(name=place.name(TABLE))
-        gate = headgate.enable(spark, enabled=False)
+        # a hundred rows a file are few bytes, so that the table counts as small: every legal filter is asked for
+        gate = headgate.enable(spark, enabled=False, strategy="always")
         seconds: dict[bool, list[float]] = {False: [], True: []}
         kept: dict[bool, list[float]] = {False: [], True: []}
         files, answers = {}, {}

@@ -42,9 +42,8 @@ def measure(spark: SparkSession, rounds: int) -> list[Result]:
     first = spark.sql(f"DESCRIBE HISTORY {TARGET}").agg({"version": "min"}).first()
     assert first is not None
     version = first[0]
-    matching = spark.sql(
-        f"SELECT DISTINCT input_file_name() FROM {TARGET} VERSION AS OF {version} t JOIN changes s ON t.k = s.k"
-    ).count()
+    target = f"(SELECT k, _metadata.file_path AS file FROM {TARGET} VERSION AS OF {version})"
+    matching = spark.sql(f"SELECT DISTINCT file FROM {target} t JOIN changes s ON t.k = s.k").count()
     gate = headgate.enable(spark, enabled=False)
     seconds: dict[bool, list[float]] = {False: [], True: []}
     looked_at, counts = {}, {}
