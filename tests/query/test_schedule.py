@@ -146,6 +146,7 @@ def test_what_was_given_up_stays_given_up() -> None:
     wave = requests(plan, schedule.next_wave(no_objection))
     schedule.give_up(living(plan), "the query has ended")
     schedule.take(wave, [done(wave[0], 3)])
+    schedule.take_tap(living(plan)[0], Domain.of("int", [5]))
     schedule.give_up(living(plan), "another reason")
     facts, _ = schedule.facts()
 
