@@ -16,7 +16,7 @@ from bench.tables.session import PLACES, files_read, make_once, register, timed
 FILES, ROWS = 10_000, 1_000_000
 TABLE = "many_files"
 # a hundred keys in three places
-KEYS = "SELECT id * 50 + CASE id % 3 WHEN 0 THEN 5000 WHEN 1 THEN 400000 ELSE 900000 END AS id FROM range(100)"
+KEYS = "SELECT id * 20 + CASE id % 3 WHEN 0 THEN 5000 WHEN 1 THEN 400000 ELSE 900000 END AS id FROM range(100)"
 QUERY = "SELECT count(*), sum(v) FROM {name} t JOIN few_keys d ON t.k = d.id"
 
 
