@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -54,10 +56,7 @@ def sql(
         text = _text(query, file)
         if format is Format.PARQUET and out is None:
             raise BadInput("rows in Parquet need a file to go to; add --out rows.parquet")
-        with started(spark_session(debug=debug, master=master, conf=settings), debug=debug) as spark:
-            with working("reading the tables", debug=debug):
-                for one in tables:
-                    one.register(spark)
+        with _spark_with(tables, settings, master=master, debug=debug) as spark:
             if explain:
                 headgate.enable(spark, strategy=strategy)
                 headgate.explain(spark.sql(text))
@@ -86,9 +85,7 @@ def why(
     with one_sentence(debug=debug):
         tables, settings = [NamedTable(item) for item in table or []], settings_of(conf)
         text = _text("-", None) if str(query) == "-" else _text("", query)
-        with started(spark_session(debug=debug, master=master, conf=settings), debug=debug) as spark:
-            for one in tables:
-                one.register(spark)
+        with _spark_with(tables, settings, master=master, debug=debug) as spark:
             gate = headgate.enable(spark, strategy=strategy)
             with working("learning what the small sides of the joins say", debug=debug):
                 _, report = gate.explain(spark.sql(text))
@@ -107,13 +104,21 @@ def advise(
     console = Console()
     with one_sentence(debug=debug):
         tables, texts, settings = [NamedTable(item) for item in table], read_queries(file), settings_of(conf)
-        with started(spark_session(debug=debug, master=master, conf=settings), debug=debug) as spark:
-            for one in tables:
-                one.register(spark)
+        with _spark_with(tables, settings, master=master, debug=debug) as spark:
             with working("looking at the queries", debug=debug):
                 advice = find_advice(spark, texts)
             for found in advice:
                 console.print(str(found), soft_wrap=True, highlight=False, markup=False)
+
+
+@contextmanager
+def _spark_with(tables: Sequence[NamedTable], conf: dict[str, str], *, master: str, debug: bool) -> Iterator[Any]:
+    """Start Spark with the tables as views."""
+    with started(spark_session(debug=debug, master=master, conf=conf), debug=debug) as spark:
+        with working("reading the tables", debug=debug):
+            for one in tables:
+                one.register(spark)
+        yield spark
 
 
 def _text(query: str, file: Path | None) -> str:

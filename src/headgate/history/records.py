@@ -10,22 +10,13 @@ from typing import Any, Protocol
 
 import msgspec
 
-from headgate.catalyst.wire import SeenQuery
+from headgate.catalyst.wire import SeenQuery, SeenScan
 from headgate.observe import FilterReport, JoinReport, PlanLine, QueryReport, ScanReport, plan_lines
 from headgate.plan import Node
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One record; what has its default value is left out."""
-
-
-class ReadRecord(_Record, frozen=True, kw_only=True):
-    """What one scan has read, as Spark's own metrics say."""
-
-    name: str
-    files: int | None = None
-    bytes: int | None = None
-    rows: int | None = None
 
 
 class PartRecord(_Record, frozen=True, kw_only=True):
@@ -51,7 +42,7 @@ class QueryRecord(_Record, frozen=True, kw_only=True, tag_field="record", tag="q
     where: str = ""
     failure: str = ""
     note: str = ""
-    reads: list[ReadRecord] = []
+    reads: list[SeenScan] = []
     parts: list[PartRecord] = []
 
 
@@ -86,7 +77,6 @@ class Reported(Protocol):
 def record_of(id: str, seen: SeenQuery, parts: Sequence[Reported]) -> QueryRecord:
     """Return the record of a query from what Spark says of it and from the parts that Headgate narrowed."""
     ended = seen.ended
-    reads = [ReadRecord(name=s.name, files=s.files, bytes=s.bytes, rows=s.rows) for s in seen.scans]
     return QueryRecord(
         id=id,
         state=seen.state,
@@ -96,7 +86,7 @@ def record_of(id: str, seen: SeenQuery, parts: Sequence[Reported]) -> QueryRecor
         where=seen.where,
         failure=seen.failure,
         note="" if parts else seen.note,
-        reads=reads,
+        reads=seen.scans,
         parts=[_part(planned) for planned in parts],
     )
 
