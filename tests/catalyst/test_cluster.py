@@ -8,7 +8,14 @@ import pytest
 
 from tests.catalyst.cluster_runs import run_script
 
-pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+# a usual run has tests/clusters, whose executors are in processes of their own too
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.cluster,
+    pytest.mark.slow,
+    pytest.mark.thorough,
+    pytest.mark.xdist_group("cluster"),
+]
 
 SCRIPT = "tests.catalyst.cluster_script"
 

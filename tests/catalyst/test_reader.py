@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 from headgate.catalyst import SparkBridge
 from headgate.config import SETTINGS
 from headgate.plan import nodes
+from headgate.plan.kinds import Can
 from headgate.plan.nodes import Node
 from tests.batch.differential import settings
 
@@ -126,15 +127,15 @@ def test_other_sources(read: Read, spark: SparkSession, tmp_path: Path) -> None:
         "checkpoint": spark.range(5).localCheckpoint(),
     }
     try:
-        found = {
-            name: next(n.source for n in read(frame).walk() if isinstance(n, nodes.Scan))
-            for name, frame in frames.items()
+        scans = {
+            name: next(n for n in read(frame).walk() if isinstance(n, nodes.Scan)) for name, frame in frames.items()
         }
     finally:
         cached.unpersist()
         not_loaded.unpersist()
 
-    assert found == {name: name for name in frames}
+    assert {name: scan.source for name, scan in scans.items()} == {name: name for name in frames}
+    assert {name for name, scan in scans.items() if Can.REREAD not in scan.can} == {"cache", "rdd"}
 
 
 @pytest.mark.parametrize(

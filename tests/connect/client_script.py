@@ -1,7 +1,7 @@
 """A Connect client that tries Headgate against a server, and prints what it saw as JSON.
 
-Usage: python client_script.py ADDRESS FOLDER. It runs in a process of its own, since a process has classic sessions or
-sessions of Spark Connect.
+Usage: python client_script.py ADDRESS FOLDER SERVER, where SERVER is the server's process. It runs in a process of its
+own, since a process has classic sessions or sessions of Spark Connect.
 """
 
 from __future__ import annotations
@@ -69,12 +69,13 @@ def filtered(spark: Any, query: str, expected: Any) -> dict[str, Any]:
 
 
 def python_beside() -> list[int]:
-    """Return the processes of Headgate beside the server."""
+    """Return the processes of Headgate beside this server; another test may have one of its own."""
     found = []
     for folder in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, IndexError):
             if folder.name.isdigit() and b"headgate_start" in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
+                parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+                found += [int(folder.name)] if parent == sys.argv[3] else []
     return found
 
 

@@ -20,7 +20,7 @@ import pytest
 from headgate.beside.start import NEEDED
 from tests.connect.server import connect_server
 
-pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow, pytest.mark.xdist_group("connect")]
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +28,13 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio in the client")
     home = tmp_path_factory.mktemp("connect")
     script = Path(__file__).with_name("client_script.py")
-    with connect_server(home) as (address, _):
+    with connect_server(home) as (address, server):
         done = subprocess.run(
-            [sys.executable, script, address, home], capture_output=True, text=True, check=False, timeout=280
+            [sys.executable, script, address, home, str(server.pid)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=280,
         )
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -156,7 +156,7 @@ def test_the_page_has_the_report(gated: SparkSession, tmp_path: Path) -> None:
     report = same(gated, tmp_path, windowed, [*RISING, [(1, 9, 3.0)]]).report()
     url, _, token = headgate.enable(gated).page_url.partition("/?token=")
     answer = httpx.get(f"{url}/v1/streams", headers={"Authorization": f"Bearer {token}"})
-    assert {"query": report.query_id, "batches": report.to_dicts()} in answer.json()["streams"]
+    assert {"query": report.query_id, "batches": report.to_dicts(), "moves": []} in answer.json()["streams"]
     schemas = DOCUMENT["components"]["schemas"]
     batch = report.to_dicts()[2]
     assert set(batch) == set(schemas["Batch"]["properties"])
