@@ -9,13 +9,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+
+import msgspec
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
+from pyspark.sql import SparkSession
+
+from headgate.api import disable, enable, gate_of
+from headgate.catalyst.compiler import compiled
+from headgate.catalyst.sentences import sentence
+from headgate.errors import BadInput
+from headgate.observe import explain_text
 
 
 def main() -> None:
     """Connect with the server, answer until it ends, and put the session back."""
-    from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
-
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
     answering = Answering(gateway)
@@ -50,69 +60,45 @@ class Answering:
                 return f"failed {verb[:60]!r} is not a command; the commands are {', '.join(self._commands)}"
             return f"ok {known(argument)}".rstrip()
         except Exception as error:  # noqa: BLE001 - the client is told, in a sentence
-            from headgate.catalyst.sentences import sentence
-
             return f"failed {sentence(error)}"
 
     def end(self) -> None:
         """Put the session back, where it is still there."""
-        from contextlib import suppress
-
         with suppress(Exception):
             self._disable("")
 
     def _spark(self) -> Any:
         """Return the client's session with a classic face."""
         if self._session is None:
-            from pyspark import SparkConf, SparkContext
-            from pyspark.sql import SparkSession
-
-            from headgate.catalyst.compiler import compile_into
-
             entry = self._server.entry_point
             java = entry.context()
             SparkContext._ensure_initialized(gateway=self._server)
             context = SparkContext(gateway=self._server, jsc=java, conf=SparkConf(_jconf=java.getConf()))
-            compile_into(context, entry.loader())
+            compiled(context, entry.loader())
             self._session = SparkSession(context, entry.session())
         return self._session
 
     def _enable(self, argument: str) -> str:
-        import msgspec
-
-        from headgate.api import enable
-
         enable(self._spark(), **msgspec.json.decode(argument or "{}"))
         return ""
 
     def _gate(self) -> Any:
-        from headgate.api import gate_of
-        from headgate.errors import BadInput
-
         gate = gate_of(self._spark())
         if gate is None:
             raise BadInput("Headgate is not enabled in this session; call headgate.enable(spark)")
         return gate
 
     def _explain(self, argument: str) -> str:
-        import msgspec
-
-        from headgate.observe import explain_text
-
         root, report = self._gate().explain(self._spark().table(msgspec.json.decode(argument, type=str)))
         return explain_text(root, report)
 
     def _disable(self, _: str) -> str:
-        from headgate.api import disable
-
         if self._session is not None:
             disable(self._session)
         return ""
 
     @staticmethod
     def _encoded(value: object) -> str:
-        import msgspec
-
         return msgspec.json.encode(value).decode()
 
     class Java:  # noqa: D106 - for py4j

@@ -64,26 +64,19 @@ def texts(items: JavaObject) -> list[str]:
     return [str(items.get(i)) for i in range(items.size())]
 
 
-def compiled(context: Any) -> JavaClasses:
-    """Return the classes for this SparkContext, compiling them the first time."""
+def compiled(context: Any, loader: JavaObject | None = None) -> JavaClasses:
+    """Return the classes for this SparkContext, compiling them the first time.
+
+    They go into this thread's class loader unless another is given: in a Connect server, threads have that of a
+    session, and results of tasks are resolved in the server's. What another session has put there is used again.
+    """
     key = context.applicationId
     with _lock:
         if key not in _loaded:
             _loaded.clear()  # a stopped context never comes back
-            _loaded[key] = _compile(context)
+            found = None if loader is None else _found(context, loader)
+            _loaded[key] = found or _compile(context, loader)
         return _loaded[key]
-
-
-def compile_into(context: Any, loader: JavaObject) -> JavaClasses:
-    """Compile the classes into a class loader that is not this thread's, unless another session has done it already.
-
-    In a Connect server, threads have the class loader of a session, and results of tasks are resolved in the server's.
-    """
-    with _lock:
-        if context.applicationId not in _loaded:
-            _loaded.clear()
-            _loaded[context.applicationId] = _found(context, loader) or _compile(context, loader)
-        return _loaded[context.applicationId]
 
 
 def _found(context: Any, loader: JavaObject) -> JavaClasses | None:
