@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 from headgate import QueryReport
+from headgate.observe.explain import why_lines
 from tests.batch.differential import compare
 from tests.sources.formats import FORMATS, Tables
 
@@ -95,10 +96,45 @@ def _reads_less(report: QueryReport, kind: str) -> None:
         assert [(scan.files_read, scan.files_total) for scan in scans] == [(2, FILES)], str(report)
 
 
-def test_a_column_in_every_file_is_told_in_vain(spark: SparkSession, fact: Read) -> None:
-    """Files cannot be skipped by it; rows are the same."""
+def test_a_column_in_every_file_is_told_in_vain(spark: SparkSession, fact: Read, kind: str) -> None:
+    """Files cannot be skipped by it; rows are the same, and the report says what would help."""
     dim = spark.range(3).selectExpr("id AS key")
-    compare(spark, lambda: fact().join(dim, col("g") == col("key")).selectExpr("count(*)", "sum(k)"), strategy="always")
+    frame = lambda: fact().join(dim, col("g") == col("key")).selectExpr("count(*)", "sum(k)")  # noqa: E731
+    report = compare(spark, frame, strategy="always").report
+    if FORMATS[kind].counts_files:
+        assert "every file may hold a match; cluster the table" in _why(report)
+        assert any("20 of 20 files: every file may hold" in line for line in why_lines(report))
+
+
+def _why(report: QueryReport) -> str:
+    (scan,) = (scan for scan in report.scans if scan.filters)
+    return scan.reason
+
+
+@pytest.mark.parametrize(
+    ("properties", "named"),
+    [("'delta.dataSkippingNumIndexedCols' = '1'", "k"), ("'delta.dataSkippingStatsColumns' = 'other'", "k")],
+)
+def test_delta_says_which_column_has_no_statistics(spark: SparkSession, properties: str, named: str) -> None:
+    spark.sql("DROP TABLE IF EXISTS bare")
+    spark.sql(f"CREATE TABLE bare (other BIGINT, k BIGINT) USING delta TBLPROPERTIES ({properties})")
+    spark.range(0, 1000, 1, 4).selectExpr("id AS other", "id AS k").write.insertInto("bare")
+    assert f"keeps no statistics of {named} for its files" in _why(_joined(spark, "bare", "k"))
+    assert _why(_joined(spark, "bare", "other")) == ""
+
+
+def test_iceberg_says_which_column_has_no_statistics(spark: SparkSession) -> None:
+    spark.sql("DROP TABLE IF EXISTS ice.db.bare")
+    modes = "'write.metadata.metrics.default' = 'counts', 'write.metadata.metrics.column.other' = 'full'"
+    spark.sql(f"CREATE TABLE ice.db.bare (other BIGINT, k BIGINT) USING iceberg TBLPROPERTIES ({modes})")
+    spark.range(0, 1000, 1, 4).selectExpr("id AS other", "id AS k").writeTo("ice.db.bare").append()
+    assert "keeps no statistics of k for its files" in _why(_joined(spark, "ice.db.bare", "k"))
+    assert _why(_joined(spark, "ice.db.bare", "other")) == ""
+
+
+def _joined(spark: SparkSession, table: str, column: str) -> QueryReport:
+    dim = spark.range(3).selectExpr("id AS key")
+    return compare(spark, lambda: spark.table(table).join(dim, col(column) == col("key")), strategy="always").report
 
 
 def test_a_table_joined_to_itself(spark: SparkSession, fact: Read) -> None:

@@ -180,11 +180,15 @@ class LateNumbers(_Message, frozen=True, kw_only=True):
 
 
 class ToldRead(_Message, frozen=True, kw_only=True):
-    """What one told scan has read, as its source counted it; None where it does not count."""
+    """What one told scan has read, as its source counted it; None where it does not count.
+
+    ``without`` are the told columns that the table keeps no bounds of, where it was read whole.
+    """
 
     files: int | None = None
     files_total: int | None = None
     rows: int | None = None
+    without: list[str] = []
 
 
 class Executed(_Message, frozen=True, kw_only=True):

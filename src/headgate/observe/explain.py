@@ -125,7 +125,8 @@ def why_lines(report: QueryReport) -> list[str]:
             files = (
                 f"{scan.files_read:,} of {scan.files_total:,} files" if scan.files_total else "only what is asked for"
             )
-            lines.append(f"{name} is filtered by {', '.join(scan.filters)}, and reads {files}.")
+            why = f": {scan.reason}" if scan.reason else ""
+            lines.append(f"{name} is filtered by {', '.join(scan.filters)}, and reads {files}{why}.")
         else:
             lines.append(f"{name} is read whole: {scan.reason}.")
     for f in report.filters:

@@ -149,6 +149,8 @@ class ScanReport:
         self.rows_read = read.rows
         if read.files is not None:
             self.files_read, self.files_total = read.files, read.files_total or read.files
+            if self.filters and 1 < read.files == read.files_total:
+                self.reason = _why_all_files(read)
 
     def take_in(self, planned: ScanVerdict, unread: Unread | None = None) -> None:
         """Take in what planning left of the scan, and what late filters left unread of that."""
@@ -300,6 +302,14 @@ def _report_row(number: int, report: QueryReport) -> tuple[str, ...]:
         f"{report.build_ms:.0f} ms",
         report.note,
     )
+
+
+def _why_all_files(read: ToldRead) -> str:
+    if not read.without:
+        return "every file may hold a match; cluster the table by the column of the filter to let it skip files"
+    columns = ", ".join(read.without)
+    todo = f"delta.dataSkippingStatsColumns (Delta) or write.metadata.metrics.column.{read.without[0]}=full (Iceberg)"
+    return f"the table keeps no statistics of {columns} for its files; set {todo}, and rewrite the files"
 
 
 def _strip_title(scan: ScanReport) -> str:

@@ -56,7 +56,13 @@ public class ScanEdit {
   }
 
   /** Asks for what the source of this scan counts while it is read through this leaf. */
-  void expectTold(LogicalPlan leaf) { ToldScans.expect(leaf, scan, reads); }
+  void expectTold(LogicalPlan leaf) {
+    List columns = new ArrayList();
+    for (int i = 0; filters != null && i < filters.size(); i++) {
+      columns.add(Columns.find(leaf, Json.field(Json.item(filters, i), "column").asLong()).name());
+    }
+    ToldScans.expect(leaf, scan, reads, columns);
+  }
 
   /** Notes that the source of this scan could not be told anything. */
   void noteUntold() { reads.untold(scan); }

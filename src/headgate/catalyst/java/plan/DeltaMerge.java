@@ -7,6 +7,7 @@ import headgate.interop.SparkVersion;
 import headgate.interop.Trees;
 import headgate.scan.Alternatives;
 import headgate.scan.ToldScans;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -71,7 +72,7 @@ public class DeltaMerge {
       else if (fields[i] == condition) fields[i] = new And(condition, ranges);
     }
     LogicalPlan told = (LogicalPlan) command.makeCopy(fields);
-    ToldScans.expect(told, 1, context.reads);
+    ToldScans.expect(told, 1, context.reads, new ArrayList());
     return told;
   }
 

@@ -3,6 +3,7 @@ package headgate.scan;
 import headgate.interop.SparkVersion;
 import headgate.interop.Trees;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
@@ -15,10 +16,10 @@ import org.apache.spark.sql.util.QueryExecutionListener;
 public class ToldScans implements QueryExecutionListener {
   private static final TreeNodeTag TOLD = new TreeNodeTag("headgate.told");
 
-  /** Marks the leaf of a scan that was told something; Spark copies plans with their marks. */
-  public static void expect(LogicalPlan leaf, int scan, ToldReads reads) {
+  /** Marks the leaf of a scan that was told something of columns; Spark copies plans with their marks. */
+  public static void expect(LogicalPlan leaf, int scan, ToldReads reads, List columns) {
     reads.expect();
-    leaf.setTagValue(TOLD, new Object[] {Integer.valueOf(scan), reads});
+    leaf.setTagValue(TOLD, new Object[] {Integer.valueOf(scan), reads, columns});
   }
 
   public void onSuccess(String function, QueryExecution execution, long nanoseconds) { note(execution); }
@@ -36,10 +37,15 @@ public class ToldScans implements QueryExecutionListener {
 
   private static void leaf(SparkPlan scan) {
     if (scan.logicalLink().isEmpty()) return;
-    scala.Option mark = Trees.leaf((LogicalPlan) scan.logicalLink().get()).getTagValue(TOLD);
+    LogicalPlan planned = Trees.leaf((LogicalPlan) scan.logicalLink().get());
+    scala.Option mark = planned.getTagValue(TOLD);
     if (mark.isEmpty()) return;
     Object[] told = (Object[]) mark.get();
-    ((ToldReads) told[1]).note(((Integer) told[0]).intValue(), counted(scan));
+    Map found = counted(scan);
+    if (found.containsKey("filesTotal") && found.get("filesTotal").equals(found.get("files"))) {
+      found.put("without", KeptBounds.without(scan, planned, (List) told[2]));
+    }
+    ((ToldReads) told[1]).note(((Integer) told[0]).intValue(), found);
   }
 
   /** A MERGE counts the files of its target itself. */
@@ -67,8 +73,7 @@ public class ToldScans implements QueryExecutionListener {
 
   /** The files of the table's version, as its log says; -1 where there is no log. */
   private static long filesOf(FileSourceScanExec scan) {
-    Object prepared = SparkVersion.readIfThere(scan.relation().location(), "preparedScan");
-    Object version = prepared == null ? null : SparkVersion.readIfThere(prepared, "scannedSnapshot");
+    Object version = KeptBounds.deltaVersion(scan);
     Object count = version == null ? null : SparkVersion.readIfThere(version, "numOfFiles");
     return count == null ? -1L : ((Number) count).longValue();
   }
