@@ -218,6 +218,7 @@ def replace_a_view(stage: Stage) -> list[Answer]:
     for table in stage.own.values():
         other = replace(table, folder=table.folder.with_name(f"{table.name}_other"))
         table.unregister(stage.spark)
+        shutil.rmtree(other.folder, ignore_errors=True)  # an earlier attack may have left one of another layout
         other.add(random_rows(Random(f"other {stage.attack.seed}"), 20, table.span), "000")
         other.register(stage.spark)
     return [outcome(lambda: frame), stage.answer()]
