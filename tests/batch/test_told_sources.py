@@ -40,7 +40,10 @@ def test_rows_are_the_same_and_fewer_are_read(spark: SparkSession, facts: dict[s
     if kind == "csv":
         assert "CSV files have no statistics" in report.scans[0].reason
     else:
-        assert [scan.rows_read is not None and scan.rows_read < ROWS for scan in told] == [True], str(report)
+        read = [
+            scan.files_read < scan.files_total if kind == "orc" else (scan.rows_read or ROWS) < ROWS for scan in told
+        ]
+        assert read == [True], str(report)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -63,13 +66,15 @@ def test_a_table_that_changes_before_the_query_runs(
     assert kind == "csv" or any("changed" in note for note in notes)
 
 
-@pytest.mark.parametrize("kind", ["orc", "parquet_v2"])
-def test_a_plan_outlives_the_gate(spark: SparkSession, facts: dict[str, Read], kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "mark"), [("orc", "tables.hasChanged"), ("parquet_v2", "HeadgateScan")])
+def test_a_plan_outlives_the_gate(
+    spark: SparkSession, facts: dict[str, Read], kind: str, mark: str, tmp_path: Path
+) -> None:
     """Planned with Headgate, executed without it: what it left in the plan still runs."""
     write_keys(spark, tmp_path / "dim", 1000)
     headgate.enable(spark, strategy="always")
     frame = facts[kind]().join(spark.read.parquet(str(tmp_path / "dim")), col("k") == col("key"))
-    assert "HeadgateScan" in frame._jdf.queryExecution().optimizedPlan().toString()
+    assert mark in frame._jdf.queryExecution().optimizedPlan().toString()
     headgate.disable(spark)
     assert len(frame.collect()) == 30
 

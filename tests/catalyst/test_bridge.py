@@ -104,7 +104,7 @@ def test_tails_through_hadoop_are_those_of_local_files(query: CatalystQuery, pai
         (f"file:{file}", file.stat().st_size, min(file.stat().st_size, n)) for file in files for n in (1, 8, 70_000)
     ]
 
-    found = query.read_tails(wanted)
+    found = query.reads(0).tails(wanted)
     assert None not in found
     assert found == read_local_tails(wanted)
 
@@ -115,12 +115,12 @@ def test_tails_that_cannot_be_read_are_none(query: CatalystQuery, tmp_path: Path
     good.write_bytes(b"0123456789")
     wanted = [(f"file:{tmp_path}/gone", 10, 5), (f"file:{good}", 20, 5), (f"file:{good}", 10, 5)]
 
-    assert query.read_tails(wanted) == read_local_tails(wanted) == [None, None, b"56789"]
+    assert query.reads(0).tails(wanted) == read_local_tails(wanted) == [None, None, b"56789"]
 
 
 def test_no_tails(query: CatalystQuery) -> None:
     """Nothing asked, nothing read."""
-    assert query.read_tails([]) == []
+    assert query.reads(0).tails([]) == []
 
 
 def test_classes_are_compiled_once_for_a_context(spark: SparkSession, pair: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +15,7 @@ from headgate.domain import Domain
 from headgate.plan import QueryPlan, RuleContext, Scan, Strategy, plan_filters
 from headgate.query.scans import Scans
 from headgate.query.schedule import ScheduledBuild
-from headgate.tables import DataFile, LayoutCache, ListedFiles, Listing
+from headgate.tables import DataFile, FileReads, LayoutCache, ListedFiles, Listing
 from tests.plan.fixture_text import parse_plan
 
 PLAN = """
@@ -53,8 +54,11 @@ class FilesOf:
         ]
         return Listing(repr(files).encode(), lambda _: ListedFiles(files, [], [[]]))
 
-    def read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
-        raise AssertionError("local files are read directly")
+    def reads(self, scan: int) -> FileReads:
+        def unexpected(*wanted: object, **how: object) -> list[Any]:
+            raise AssertionError("local files are read directly, and none is ORC")
+
+        return FileReads(unexpected, unexpected)
 
 
 def write_fact(folder: Path, *, mixed: bool = False) -> Path:

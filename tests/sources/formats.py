@@ -16,9 +16,13 @@ V2_FILES = {"spark.sql.sources.useV1SourceList": ""}
 
 @dataclass(frozen=True)
 class Format:
-    """What a format can: ``counts_files`` that it tells how many files it read; ``skips`` that fewer rows are read."""
+    """What a format can: ``counts_files`` that it tells how many files it read; ``skips`` that fewer rows are read.
+
+    ``counts_rows`` says that it tells how many rows it read.
+    """
 
     counts_files: bool = False
+    counts_rows: bool = True
     skips: bool = True
     compares_text: bool = True
 
@@ -26,7 +30,7 @@ class Format:
 FORMATS = {
     "delta": Format(counts_files=True),
     "iceberg": Format(counts_files=True),
-    "orc": Format(compares_text=False),
+    "orc": Format(counts_files=True, counts_rows=False),
     "parquet_v2": Format(),
     "orc_v2": Format(compares_text=False),
     "csv": Format(skips=False),

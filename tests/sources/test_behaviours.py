@@ -90,7 +90,7 @@ def test_text_and_days_are_told_where_the_source_orders_them_as_spark_does(
 
 def _reads_less(report: QueryReport, kind: str) -> None:
     scans = [scan for scan in report.scans if scan.filters]
-    if FORMATS[kind].skips:
+    if FORMATS[kind].skips and FORMATS[kind].counts_rows:
         assert all(scan.rows_read is not None and scan.rows_read < ROWS / 2 for scan in scans), str(report)
     if FORMATS[kind].counts_files:
         assert [(scan.files_read, scan.files_total) for scan in scans] == [(2, FILES)], str(report)

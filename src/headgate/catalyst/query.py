@@ -5,18 +5,20 @@ from __future__ import annotations
 import base64
 import gzip
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from headgate.catalyst.compiler import JavaClasses, texts
 from headgate.catalyst.listing import read_listing
+from headgate.catalyst.orc import read_orc_footers
 from headgate.catalyst.packed import PackedBuild, unpack_builds, unpack_tap
 from headgate.catalyst.reader import read_plan
 from headgate.catalyst.wire import BuildOrders, Executed, LateNumbers, PlanEdits, SessionFacts, decoded, encoded
 from headgate.domain import encode_json
 from headgate.filters import Snapshot
 from headgate.plan import Node
-from headgate.tables import Listing
+from headgate.tables import DataFile, FileReads, Listing, OrcFooter
 
 _LONG = 365 * 24 * 3600 * 1000
 
@@ -82,11 +84,23 @@ class CatalystQuery:
         """Return the Catalyst plan with the edits made."""
         return self._context.write(encoded(edits))
 
-    def read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
-        """Read the ends of files through Spark's own file systems."""
+    def reads(self, scan: int) -> FileReads:
+        """Return how the footers of a scan's files are read through Spark's own file systems and readers."""
+        return FileReads(self._read_tails, partial(self._read_orc, scan))
+
+    def _read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
         paths, sizes, counts = (self._classes.listed([item[i] for item in wanted]) for i in range(3))
         packed = self._context.readTails(paths, sizes, counts)
         return [None if tail is None else base64.b64decode(tail) for tail in packed]
+
+    def _read_orc(
+        self, scan: int, files: Sequence[DataFile], columns: Sequence[tuple[str, str]], *, case_sensitive: bool
+    ) -> list[OrcFooter | None]:
+        listed = self._classes.listed
+        paths, sizes = listed([file.path for file in files]), listed([file.size for file in files])
+        names, types = (listed([column[i] for column in columns]) for i in range(2))
+        reply = self._context.readOrc(scan, paths, sizes, names, types, case_sensitive)
+        return read_orc_footers(handed_over(reply), columns)
 
     @property
     def was_cancelled(self) -> bool:

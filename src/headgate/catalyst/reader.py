@@ -40,6 +40,7 @@ def _node(raw: dict[str, Any]) -> Node:
                 path=raw.get("path", ""),
                 partition_columns=frozenset(raw.get("partitionColumns", ())),
                 by_field_id=raw.get("byFieldId", False),
+                by_position=raw.get("byPosition", False),
                 is_target=raw.get("target", False),
                 compares=frozenset(raw["compares"]) if "compares" in raw else None,
                 published=tuple((name, column) for name, column in raw.get("published", ())),

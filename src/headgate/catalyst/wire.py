@@ -1,8 +1,8 @@
 """What Python and Java say to each other, as types: a plan's edits, the builds to run, a session's facts, late counts.
 
 Messages are JSON with camelCase names, written and read here and nowhere else. The Java side reads them in `PlanWriter`
-and `Builds`, and writes them in `PlanReader`, `QueryContext` and `StreamGate`. Files in tests/catalyst/wire hold an
-example of each, which the tests of both sides read.
+and `Builds`, and writes them in `PlanReader`, `QueryContext`, `OrcFooters` and `StreamGate`. Files in
+tests/catalyst/wire hold an example of each, which the tests of both sides read.
 """
 
 from __future__ import annotations
@@ -201,6 +201,24 @@ class Executed(_Message, frozen=True, kw_only=True):
     outdated: str = ""
     scans: dict[int, ToldRead] = {}
     untold: list[int] = []
+
+
+class OrcFile(_Message, frozen=True, kw_only=True):
+    """The stripes of one ORC file, or the file as one; ``columns`` has least values, greatest values, numbers of NULLs.
+
+    Values are in Spark's internal form, decimals text; None stands for what is unknown.
+    """
+
+    starts: list[int]
+    ends: list[int]
+    rows: list[int]
+    columns: list[tuple[list[Literal], list[Literal], list[int | None]]]
+
+
+class OrcFooters(_Message, frozen=True, kw_only=True):
+    """What ORC files say of the columns that were asked for; None stands for a file that cannot be read."""
+
+    files: list[OrcFile | None]
 
 
 class SeenScan(_Message, frozen=True, kw_only=True):

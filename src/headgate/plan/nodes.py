@@ -95,8 +95,9 @@ class Scan(Node):
     """A leaf; ``can`` says what can be done with it, and ``source`` only what to call it.
 
     ``table`` is what people call it: a table, a view, or else the folder, which is its ``path``. ``published`` has the
-    publications that it is marked with, each with the name of a column. ``compares`` has the columns that a told table
-    compares just as Spark does; None: all of them. A scan that ``is_target`` is what a MERGE writes into.
+    publications that it is marked with, each with the name of a column. ``compares`` has the columns that a told table,
+    or a reader that is told ranges, compares just as Spark does; None: all of them. A scan that ``is_target`` is what a
+    MERGE writes into.
     """
 
     source: Source = Source.OTHER
@@ -106,6 +107,7 @@ class Scan(Node):
     format: str = ""
     partition_columns: frozenset[str] = frozenset()
     by_field_id: bool = False
+    by_position: bool = False
     path: str = ""
     published: tuple[tuple[str, str], ...] = ()
     compares: frozenset[int] | None = None
@@ -115,6 +117,11 @@ class Scan(Node):
     def is_told(self) -> bool:
         """Whether the scan is told conditions, since its files are its own."""
         return Can.PRUNE not in self.can and bool(self.can & TOLD)
+
+    @property
+    def tells_its_reader(self) -> bool:
+        """Whether files are chosen, and the reader is told ranges, by which it skips parts of them itself."""
+        return Can.PRUNE in self.can and Can.RANGES in self.can and Can.PUSH not in self.can
 
     @property
     def has_unknown_size(self) -> bool:

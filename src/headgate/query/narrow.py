@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from headgate.catalyst.predicates import range_predicate, reader_predicate, row_predicate, source_predicate
 from headgate.catalyst.wire import Predicate, ScanEdit
 from headgate.config import Settings
@@ -61,12 +63,24 @@ def narrowed(
     by_rows = _columns_by_rows(arrived, cost)
     tested_above = {one.consumer.column for one in arrived if one.for_reader}
     tests = _tests(columns, verdict, shuffled, by_rows, tested_above, settings, exact=exact)
+    if scans.nodes[scan].tells_its_reader:
+        tests = [test for test in tests if not test.for_reader] + _told_to_reader(scan, columns, verdict, scans)
     used = _used(scan, stored, verdict, {test.column for test in tests}, scans)
     facts = ScanFacts(verdict, tuple(used), _idle(stored, verdict, used))
     if not verdict.removes_something and not tests:
         return Narrowed(None, facts)
     keep = verdict.keep if verdict.removes_something else None
     return Narrowed(ScanEdit(keep=keep, row_groups=dict(verdict.row_groups), filters=tests), facts)
+
+
+def _told_to_reader(scan: int, columns: Mapping[int, Domain], verdict: ScanVerdict, scans: Scans) -> list[Predicate]:
+    """Return the ranges that the reader of the files that are left skips parts of them by."""
+    found = [
+        source_predicate(column, domain)
+        for column, domain in columns.items()
+        if scans.may_tell(scan, column, verdict.keep)
+    ]
+    return [replace(test, for_reader=True) for test in found if test is not None]
 
 
 def _told(

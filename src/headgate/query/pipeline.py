@@ -19,7 +19,7 @@ from headgate.domain import Domain
 from headgate.observe import QueryReport
 from headgate.observe.progress import told_while_waiting
 from headgate.plan import Clustering, Consumer, Node, RuleContext, Strategy, plan_filters
-from headgate.plan.kinds import Can, Feed
+from headgate.plan.kinds import Can, Feed, Source
 from headgate.plan.nodes import Scan
 from headgate.query.gates import gated, late_filters, taps
 from headgate.query.late import LateFilters
@@ -99,7 +99,10 @@ class QueryPipeline:
         plan = plan_filters(root, _context(settings, scans, session.broadcast_bytes))
         with QueryRun(plan, scans, settings, session.broadcast_bytes) as run:
             self._wait_for_waves(query, run, Waiting(math.inf))
-            found = [_learned(node, run) for node in scans.nodes.values() if Can.STATISTICS in node.can]
+            known = [
+                node for node in scans.nodes.values() if node.source is Source.PARQUET and Can.STATISTICS in node.can
+            ]
+            found = [_learned(node, run) for node in known]
         query.release()
         return found
 

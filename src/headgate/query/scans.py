@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from headgate.config import Settings
@@ -13,11 +15,14 @@ from headgate.plan.nodes import Scan
 from headgate.plan.statics import static_domains
 from headgate.prune import PruneLevels, ScanVerdict, clustering_depth, prune_scan
 from headgate.prune.scan import bounds_of
-from headgate.tables import LayoutCache, Listing, TableLayout, read_local_tails
+from headgate.tables import FileReads, LayoutCache, Listing, TableLayout, read_local_tails
 from headgate.tables.footers import local_path
+from headgate.tables.layout import ReadTails
 
 _ALL_FOOTERS = 2048
 _SAMPLE = 256
+_BY_ID = "not by field id (spark.sql.parquet.fieldId.read.enabled=true)"
+_BY_POSITION = "not by position (orc.force.positional.evolution=true)"
 
 
 class ScanSource(Protocol):
@@ -27,8 +32,8 @@ class ScanSource(Protocol):
         """Return the files of a scan."""
         ...
 
-    def read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
-        """Read the ends of files, given as (path, size, bytes wanted)."""
+    def reads(self, scan: int) -> FileReads:
+        """Return how the footers of a scan's files are read, in any store."""
         ...
 
 
@@ -56,9 +61,9 @@ class Scans:
         if scan not in self._layouts:
             listing = self._source.list_files(scan)
             how = self.nodes[scan].format
-            self._layouts[scan] = self._cache.get(
-                listing, self._read_tails, format=how, case_sensitive=self._case_sensitive
-            )
+            reads = self._source.reads(scan)
+            reads = replace(reads, tails=partial(_read_tails, reads.tails))
+            self._layouts[scan] = self._cache.get(listing, reads, format=how, case_sensitive=self._case_sensitive)
         return self._layouts[scan]
 
     def clustering(self, scan: int, column: int) -> Clustering:
@@ -71,11 +76,29 @@ class Scans:
 
     def prune(self, scan: int, domains: dict[str, Domain]) -> ScanVerdict:
         """Return what is left of a scan under these domains."""
-        layout = self.layout(scan)
-        if Can.STATISTICS not in self.nodes[scan].can:
+        node, layout = self.nodes[scan], self.layout(scan)
+        if Can.STATISTICS not in node.can:
             partitions = {name for name, _ in layout.partition_columns}
             domains = {name: domain for name, domain in domains.items() if name in partitions}
-        return prune_scan(domains, layout, self._levels)
+        if not node.tells_its_reader:
+            return prune_scan(domains, layout, self._levels)
+        # which parts of a file are read is then for the reader to know
+        verdict = prune_scan(domains, layout, replace(self._levels, row_groups=False))
+        return replace(verdict, row_groups_total=0, row_groups_read=0, group_runs=())
+
+    def may_tell(self, scan: int, column: int, files: Sequence[int]) -> bool:
+        """Whether the reader of these files can be told ranges of a column: each has it as it is read, with its bounds.
+
+        A reader fails on a condition where a file stores another type.
+        """
+        node = self.nodes[scan]
+        found = node.find_column(column)
+        if found is None or found.name in node.partition_columns or not files or len(files) > _ALL_FOOTERS:
+            return False
+        if node.compares is not None and column not in node.compares:
+            return False
+        bounds = bounds_of(self.layout(scan).statistics(files, [(found.name, found.type)]), found.name, found.type)
+        return bool((bounds.known | (bounds.nulls == bounds.rows) & (bounds.rows >= 0)).all())
 
     def bytes_left(self, scan: int, found: Mapping[str, Domain] | None = None) -> int:
         """Return the bytes of a scan that its own conditions, and what was found of its columns, leave to be read."""
@@ -127,9 +150,9 @@ class Scans:
         if found.name in {name for name, _ in layout.partition_columns}:
             count = max(1, len(layout.partitions))
             return Clustering(count, 1 / count, "" if count > 1 else "the scan has only one partition")
-        if self.nodes[scan].by_field_id:
-            why = "Headgate finds columns by name, not by field id (spark.sql.parquet.fieldId.read.enabled=true)"
-            return Clustering(0, 1.0, why)
+        node = self.nodes[scan]
+        if node.by_field_id or node.by_position:
+            return Clustering(0, 1.0, f"Headgate finds columns by name, {_BY_ID if node.by_field_id else _BY_POSITION}")
         if not layout.files:
             return Clustering(0, 1.0, "the scan has no files")
         sample = _sampled(len(layout.files))
@@ -137,14 +160,18 @@ class Scans:
         bounds = bounds_of(statistics, found.name, found.type)
         if not bounds.known.any():
             return Clustering(len(bounds), 1.0, f"the files have no usable statistics for column {found.name}")
+        if node.tells_its_reader and node.compares is not None and column in node.compares:
+            return Clustering(len(bounds), 0.0)  # the reader also has statistics of each ten thousand rows
         if len(bounds) < 2:
             return Clustering(len(bounds), 1.0, "the scan has only one row group, so there is little to skip")
         return Clustering(len(bounds), clustering_depth(bounds))
 
-    def _read_tails(self, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
-        if all(local_path(path) is not None for path, _, _ in wanted):
-            return read_local_tails(wanted)
-        return self._source.read_tails(wanted)
+
+def _read_tails(elsewhere: ReadTails, wanted: Sequence[tuple[str, int, int]]) -> list[bytes | None]:
+    """Read the ends of files, local ones directly."""
+    if all(local_path(path) is not None for path, _, _ in wanted):
+        return read_local_tails(wanted)
+    return elsewhere(wanted)
 
 
 def _sampled(count: int) -> list[int]:

@@ -63,6 +63,37 @@ ReadTails = Callable[[Sequence[tuple[str, int, int]]], list[bytes | None]]
 """Reads the last ``count`` bytes of files given as (path, size, count)."""
 
 
+@dataclass(frozen=True, slots=True)
+class OrcFooter:
+    """The stripes of one ORC file, or the file as one where it has no statistics of stripes.
+
+    ``columns`` has what was asked for, in order: ``(mins, maxs, null_counts)``, with None for what is unknown.
+    """
+
+    starts: Sequence[int]
+    ends: Sequence[int]
+    rows: Sequence[int]
+    columns: Sequence[tuple[Sequence[Any], Sequence[Any], Sequence[int | None]]]
+
+
+class ReadOrc(Protocol):
+    """Reads what ORC files say of some ``(name, type)`` columns; None stands for a file that cannot be read."""
+
+    def __call__(
+        self, files: Sequence[DataFile], columns: Sequence[tuple[str, str]], *, case_sensitive: bool
+    ) -> list[OrcFooter | None]:
+        """Read the files."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileReads:
+    """How one query reads what footers say, for each way in which formats need it."""
+
+    tails: ReadTails
+    orc: ReadOrc
+
+
 class TableLayout(Protocol):
     """The containers of a table, from the coarsest to the finest, with their statistics."""
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from headgate.tables.footers import Footer, FooterCache, is_as_listed, read_local_tails
-from headgate.tables.layout import DataFile, FileStatistics, Listing, ReadTails
+from headgate.tables.footer_layout import FooterLayout, add_unknown
+from headgate.tables.footers import Footer, FooterCache, read_local_tails
+from headgate.tables.layout import DataFile, FileReads, FileStatistics, Listing, ReadTails
 
 # OldCalendar.java says the same, and why.
 _OLDEST: dict[str, dt.date] = {
@@ -25,33 +26,16 @@ _OLDEST: dict[str, dt.date] = {
 
 
 @dataclass(slots=True)
-class ParquetLayout:
+class ParquetLayout(FooterLayout):
     """The files of one Parquet relation, as Spark listed them."""
 
-    files: Sequence[DataFile]
-    partition_columns: Sequence[tuple[str, str]]
-    partitions: Sequence[Sequence[Any]]
     footers: FooterCache = field(default_factory=FooterCache)
     read_tails: ReadTails = read_local_tails
     case_sensitive: bool = False
-    _known: dict[tuple[tuple[str, str], ...], FileStatistics] = field(default_factory=dict)
 
-    def statistics(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
-        """Return the row groups of these files with the statistics of these columns; those of all files are cached.
-
-        A file that has changed since it was listed is one container of which nothing is known.
-        """
-        changed = {i for i in files if not is_as_listed(self.files[i])}
-        if changed or len(files) != len(self.files):
-            return self._read(files, columns, changed)
-        key = tuple(sorted(columns))
-        if key not in self._known:
-            self._known[key] = self._read(files, columns, changed)
-        return self._known[key]
-
-    def reading(self, read_tails: ReadTails) -> ParquetLayout:
+    def reading(self, reads: FileReads) -> ParquetLayout:
         """Return the same layout with its caches, reading new footers in another way."""
-        return replace(self, read_tails=read_tails)
+        return replace(self, read_tails=reads.tails)
 
     def _read(
         self, files: Sequence[int], columns: Sequence[tuple[str, str]], changed: Container[int]
@@ -61,7 +45,7 @@ class ParquetLayout:
         for number, file, footer in zip(files, chosen, self.footers.get(chosen, self.read_tails), strict=True):
             starts = _row_group_starts(footer, file) if footer else None
             if footer is None or starts is None or number in changed:
-                _add_unknown(found, number, file)
+                add_unknown(found, number, file)
                 continue
             ends = [*starts[1:], file.size] if starts else []
             found.files.extend([number] * len(starts))
@@ -88,17 +72,6 @@ def layout_from_listing(
     """Make the layout of the files that were listed."""
     found = listing.files()
     return ParquetLayout(found.files, found.partition_columns, found.partitions, footers, read_tails, case_sensitive)
-
-
-def _add_unknown(found: FileStatistics, number: int, file: DataFile) -> None:
-    found.files.append(number)
-    found.starts.append(0)
-    found.ends.append(file.size)
-    found.rows.append(None)
-    for mins, maxs, nulls in found.columns.values():
-        mins.append(None)
-        maxs.append(None)
-        nulls.append(None)
 
 
 def _row_group_starts(footer: Footer, file: DataFile) -> list[int] | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from headgate.plan.context import RuleContext, Strategy
-from headgate.plan.kinds import EQUALITIES, Feed, Op
+from headgate.plan.kinds import EQUALITIES, Can, Feed, Op
 from headgate.plan.nodes import Aggregate, Consumer, Filter, Join, Limit, Node, PlannedFilter, QueryPlan, Scan, Window
 from headgate.plan.shrink import shrunk
 from headgate.plan.sizes import readable_bytes
@@ -164,7 +164,7 @@ def _consumer_is_worth_a_tap(
 ) -> bool:
     scan = nodes[to.scan]
     assert isinstance(scan, Scan)
-    if scan.is_told:  # told scans take filters at planning only
+    if Can.GATE not in scan.can:  # such scans take filters at planning only
         return False
     if scan.bytes < _LARGE * context.min_scan_bytes or nodes[planned.build].scanned_bytes() > scan.bytes:
         return False

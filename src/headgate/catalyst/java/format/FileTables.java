@@ -41,6 +41,11 @@ public class FileTables implements TableFormat {
     out.put("can", can(files, source));
     if (KnownFiles.isByFieldId(files)) out.put("byFieldId", Boolean.TRUE);
     out.put("format", files.fileFormat().toString());
+    describe(leaf, files, names, out);
+  }
+
+  /** What is said of files of any format. */
+  static void describe(LogicalPlan leaf, HadoopFsRelation files, ScanNames names, Map out) {
     out.put("bytes", String.valueOf(files.location().sizeInBytes()));
     out.put("table", names.of((LogicalRelation) leaf));
     out.put("path", ScanNames.folder(files.location()));
@@ -114,22 +119,29 @@ public class FileTables implements TableFormat {
 
   private static LogicalRelation onlyFiles(LogicalRelation plan, ScanEdit edit, List conditions) {
     HadoopFsRelation files = KnownFiles.of(plan);
-    FileListing listing = edit.listings.of(files);
     HashMap ranges = new HashMap();
+    long more = edit.keep == null ? 0L : edit.keptRanges(edit.listings.of(files), ranges);
+    FileFormat format = files.fileFormat();
+    if (edit.late != null) {
+      format = new GatedParquet(ranges, conditions, edit.snapshot, edit.source, gateFilters(plan, files, edit), edit.counts, edit.scan);
+    } else if (!ranges.isEmpty() || !conditions.isEmpty()) {
+      format = new PrunedParquet(ranges, conditions, edit.snapshot);
+    }
+    return over(plan, edit, more, format);
+  }
+
+  /** The relation over the files that are kept, read in a format; `more` bytes are read than they have (or less, below zero). */
+  static LogicalRelation over(LogicalRelation plan, ScanEdit edit, long more, FileFormat format) {
+    HadoopFsRelation files = KnownFiles.of(plan);
+    FileListing listing = edit.listings.of(files);
     org.apache.spark.sql.SparkSession session = files.sparkSession();
     HashSet kept = null;
     long bytes = files.location().sizeInBytes();
     if (edit.keep != null) {
       kept = new HashSet();
       long whole = edit.keptFiles(listing, kept);
-      bytes = Math.max(whole + edit.keptRanges(listing, ranges), 0L);
+      bytes = Math.max(whole + more, 0L);
       session = edit.even.of(session, whole);
-    }
-    FileFormat format = files.fileFormat();
-    if (edit.late != null) {
-      format = new GatedParquet(ranges, conditions, edit.snapshot, edit.source, gateFilters(plan, files, edit), edit.counts, edit.scan);
-    } else if (!ranges.isEmpty() || !conditions.isEmpty()) {
-      format = new PrunedParquet(ranges, conditions, edit.snapshot);
     }
     return PinnedFiles.over(plan, new PrunedFileIndex(listing, kept, bytes, edit.snapshot), format, session);
   }

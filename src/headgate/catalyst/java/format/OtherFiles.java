@@ -11,8 +11,8 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * Folders of ORC, whose reader skips stripes by conditions, and of CSV, JSON and Avro, where rows that are dropped early
- * need not be moved. By exact class, as for Parquet.
+ * Folders of CSV, JSON and Avro, where rows that are dropped early need not be moved, and ORC tables of Hive, whose reader
+ * skips stripes by conditions. By exact class, as for Parquet.
  */
 public class OtherFiles extends ToldTable {
   private static final String SPARK = "org.apache.spark.sql.";

@@ -11,7 +11,9 @@ import headgate.interop.SessionResources;
 import headgate.late.QueryEnds;
 import headgate.late.QueryLate;
 import headgate.scan.EvenTasks;
+import headgate.scan.KnownFiles;
 import headgate.scan.Listings;
+import headgate.scan.OrcFooters;
 import headgate.scan.TailReader;
 import headgate.scan.ToldReads;
 import headgate.tap.QueryTaps;
@@ -21,8 +23,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 
 /** One query on its way through Headgate: its plan, its nodes by number, its file listings and its collected builds. */
 public class QueryContext implements BuildOwner {
@@ -99,6 +103,13 @@ public class QueryContext implements BuildOwner {
     builds.clear();
     nodes.clear();
     listings.forget();
+  }
+
+  /** What ORC files of a scan say of some columns, as JSON. */
+  public String readOrc(int scan, List paths, List sizes, List names, List types, boolean caseSensitive) throws Exception {
+    HadoopFsRelation files = KnownFiles.of(node(scan));
+    Configuration conf = session.sessionState().newHadoopConfWithOptions(files.options());
+    return Handover.of(new OrcFooters(conf, names, types, caseSensitive).read(paths, sizes));
   }
 
   /** The last bytes of files, read through Spark's file systems several at a time; null where one cannot be read. */

@@ -9,6 +9,7 @@ import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils;
 
@@ -60,6 +61,11 @@ public class KnownFiles {
   /** Whether the rows of the files are those of Spark's own Parquet reader. */
   public static boolean isParquet(HadoopFsRelation files) {
     return files.fileFormat().getClass() == ParquetFileFormat.class && isKnown(files.location());
+  }
+
+  /** Whether they are those of Spark's own ORC reader. */
+  public static boolean isOrc(HadoopFsRelation files) {
+    return files.fileFormat().getClass() == OrcFileFormat.class && isKnown(files.location());
   }
 
   /** Whether Spark finds the columns of these files by field id, so that names in footers say nothing; options count, too. */
