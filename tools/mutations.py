@@ -34,6 +34,12 @@ PLAN = (
         "return _trace(node.children[0], column, compared, shuffles, reasons)",
     ),
     _plan(
+        "all that a projection draws at random is taken for the numbers of a MERGE",
+        TRACE,
+        "not (isinstance(node, Project) and node.is_numbered)",
+        "not isinstance(node, Project)",
+    ),
+    _plan(
         "a filter passes the side that is filled with NULLs",
         TRACE,
         '_PASS_RIGHT = frozenset({"INNER", "CROSS", "RIGHT OUTER"})',

@@ -35,7 +35,9 @@ FLAGS: dict[str, dict[str, Any]] = {
     "subquery": {"has_subquery": True},
     "unstable subquery": {"has_subquery": True, "has_unstable_subquery": True},
     "not repeatable": {"repeatable": False},
+    "numbered": {"is_numbered": True},
 }
+_OF_ONE_KIND = {"not repeatable": "Aggregate", "numbered": "Project"}
 COMPARISONS = {op: Op(op) for op in ("<=>", "<=", ">=", "=", "<", ">")}
 JOINS = ("INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT ANTI", "EXISTENCE")
 _LEFT_ONLY = ("LEFT SEMI", "LEFT ANTI", "EXISTENCE")
@@ -148,7 +150,7 @@ class _Line:
                 found["published"] = (*found.get("published", ()), (f"{column}-1", column))
             elif kind == "Join" and (size := flag.removeprefix("smaller side ")) != flag:
                 found["smaller_bytes"] = self._bytes(size)
-            elif flag in FLAGS and (kind == "Aggregate" or flag != "not repeatable"):
+            elif flag in FLAGS and _OF_ONE_KIND.get(flag, kind) == kind:
                 found |= FLAGS[flag]
             else:
                 raise self.error(f"a flag of {kind}, not [{flag}]: {', '.join(FLAGS)}, smaller side 50MB (a Join)")

@@ -50,7 +50,7 @@ def _node(raw: dict[str, Any]) -> Node:
         case "filter":
             return nodes.Filter(**common, conjuncts=_conjuncts(raw))
         case "project":
-            return nodes.Project(**common, columns=_columns(raw))
+            return nodes.Project(**common, columns=_columns(raw), is_numbered=raw.get("numbered", False))
         case "aggregate":
             keys = tuple(_expression(key) for key in raw["keys"])
             return nodes.Aggregate(**common, keys=keys, columns=_columns(raw), repeatable=raw["repeatable"])

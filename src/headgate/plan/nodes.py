@@ -153,9 +153,14 @@ class Filter(Node):
 
 @dataclass(frozen=True, slots=True)
 class Project(Node):
-    """Computes columns from each row."""
+    """Computes columns from each row.
+
+    It ``is_numbered`` if the only random column has the numbers by which Spark tells the rows of a MERGE's target
+    apart: they may be others when there are fewer rows.
+    """
 
     columns: tuple[tuple[int, Expression], ...] = ()
+    is_numbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def _at_scan(scan: Scan, column: int, compared: str, shuffles: int) -> list[Cons
 
 def _through_columns(node: Project | Aggregate, column: int) -> int:
     """Return the column of the child that this output column is, through renames and casts."""
-    if not node.deterministic:
+    if not node.deterministic and not (isinstance(node, Project) and node.is_numbered):
         raise _Stopped(_RANDOM)
     expression = next((e for number, e in node.columns if number == column), None)
     if expression is None:

@@ -13,6 +13,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.write.RowLevelOperationTable;
+import org.apache.spark.sql.connector.write.SupportsDelta;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.FileScan;
 import org.apache.spark.sql.execution.datasources.v2.V1ScanWrapper;
@@ -27,11 +30,17 @@ import org.apache.spark.sql.execution.datasources.v2.V2ScanRelationPushDown$;
  * table that has changed since.
  */
 public class PushedAgain {
-  private static final String ROW_LEVEL = "org.apache.spark.sql.connector.write.RowLevelOperationTable";
+  /** Whether a scan reads what an UPDATE, DELETE or MERGE writes into. */
+  public static boolean isTarget(DataSourceV2ScanRelation scan) { return scan.relation().table() instanceof RowLevelOperationTable; }
 
-  /** Whether a scan may be made anew, as far as can be seen before trying. */
+  /**
+   * Whether a scan may be made anew, as far as can be seen before trying.
+   *
+   * The target of an UPDATE, DELETE or MERGE may if rows are marked as deleted. Where whole files are replaced, the rows
+   * that were read and not changed are written again, so one that is not read is lost.
+   */
   public static boolean mayBePushed(DataSourceV2ScanRelation scan) {
-    if (scan.relation().table().getClass().getName().equals(ROW_LEVEL)) return false;
+    if (isTarget(scan) && !(((RowLevelOperationTable) scan.relation().table()).operation() instanceof SupportsDelta)) return false;
     Object said = SparkVersion.readIfThere(scan, "mergeableScan");
     return !Boolean.FALSE.equals(said) && isPartOf(scan.output(), scan.relation().output());
   }
@@ -63,9 +72,18 @@ public class PushedAgain {
     while (out.hasNext()) columns.add(out.next());
     Expression all = null;
     for (int i = 0; i < conditions.size(); i++) all = ScanEdit.and(all, (Expression) conditions.get(i));
-    LogicalPlan below = all == null ? (LogicalPlan) scan.relation() : new Filter(all, scan.relation());
+    LogicalPlan relation = readOnly(scan.relation());
+    LogicalPlan below = all == null ? relation : new Filter(all, relation);
     LogicalPlan made = V2ScanRelationPushDown$.MODULE$.apply(new Project(Seqs.of(columns), below));
     return V2ScanPartitioningAndOrdering$.MODULE$.apply(made);
+  }
+
+  /** The relation, without the operation that writes into it: that keeps the scan it knows, by which it looks for conflicts. */
+  private static LogicalPlan readOnly(DataSourceV2Relation relation) {
+    if (!(relation.table() instanceof RowLevelOperationTable)) return relation;
+    Object[] fields = Trees.fields(relation);
+    for (int i = 0; i < fields.length; i++) if (fields[i] == relation.table()) fields[i] = ((RowLevelOperationTable) relation.table()).table();
+    return (LogicalPlan) relation.makeCopy(fields);
   }
 
   /** The conditions that the scan stands under: those above it, and those that went into it whole, as far as Spark says. */

@@ -22,7 +22,8 @@ public class SourceScans extends ToldTable {
     String kind = kind(scan);
     List can = new ArrayList();
     if (isBoundToVersion(scan)) can.add("reread");
-    if (PushedAgain.mayBePushed(scan) && !Databases.isReadAsOtherTypes(SparkVersion.readIfThere(scan.relation().table(), "jdbcOptions"))) {
+    boolean known = !PushedAgain.isTarget(scan) || isBoundToVersion(scan);
+    if (known && PushedAgain.mayBePushed(scan) && !Databases.isReadAsOtherTypes(SparkVersion.readIfThere(scan.relation().table(), "jdbcOptions"))) {
       can.add("ranges");
     }
     out.put("source", source(kind));

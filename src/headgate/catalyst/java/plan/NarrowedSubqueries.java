@@ -6,6 +6,7 @@ import headgate.scan.KnownFiles;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RowLevelWrite;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
 
 /**
@@ -23,7 +24,8 @@ public class NarrowedSubqueries extends Subqueries {
 
   /** Narrows each subquery below a plan; none of them is put in place yet. */
   public void prepare(LogicalPlan plan) {
-    List inside = Subqueries.of(plan);
+    // what an UPDATE, DELETE or MERGE remembers of its condition is not executed
+    List inside = plan instanceof RowLevelWrite ? new ArrayList() : Subqueries.of(plan);
     for (int i = 0; i < inside.size(); i++) {
       LogicalPlan subquery = (LogicalPlan) inside.get(i);
       prepare(subquery);

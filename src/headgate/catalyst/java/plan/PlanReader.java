@@ -18,6 +18,8 @@ public class PlanReader {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private final QueryContext context;
   private final ScanNames names;
+  /** The rows of a MERGE's target, to which Spark gives numbers of its own. */
+  private LogicalPlan numbered;
 
   public PlanReader(QueryContext context) {
     this.context = context;
@@ -86,6 +88,8 @@ public class PlanReader {
       if (!Stability.areSubqueriesStable(plan)) out.put("unstableSubquery", Boolean.TRUE);
     }
     if (!plan.deterministic()) out.put("deterministic", Boolean.FALSE);
+    if (plan instanceof MergeRows) numbered = MergeJoin.numbered((MergeRows) plan);
+    if (plan == numbered) out.put("numbered", Boolean.TRUE);
     if (plan.isStreaming()) out.put("streaming", Boolean.TRUE);
   }
 
