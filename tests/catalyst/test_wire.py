@@ -64,6 +64,8 @@ EDITS = PlanEdits(
                 Predicate(column=9, bitmap="AQAAAAAAAAD///9/OjAAAAEAAAD//wAAEAAAAP//", width=64, ranges=[(-1, -1)]),
                 Predicate(column=10, ranges=[(3, 9)], for_reader=True),
             ],
+            shown=["df_0 (k = id)"],
+            unread_groups={2: 3},
         ),
         2: ScanEdit(late=[LateGate(id="df_0", number=0, column=7, rows=True)]),
     },

@@ -78,6 +78,10 @@ class SparkBridge:
         self._set([*rules, self._rule])
         # stays when the rule goes: a plan that was made with it may still be executed
         self._classes.call("scan.AlternativesStrategy", "install", self._spark._jsparkSession)
+        try:
+            self._classes.call("plan.SqlTab", "install", self._spark._jsparkSession)
+        except Exception as error:  # noqa: BLE001 - nothing but the looks of Spark's SQL tab depends on it
+            self.note_failure(error, "shows nothing in Spark's SQL tab")
 
     def remove(self) -> None:
         """Take the rule out; other people's rules stay where they were."""

@@ -45,12 +45,18 @@ class LateGate(_Message, frozen=True, kw_only=True):
 
 
 class ScanEdit(_Message, frozen=True, kw_only=True):
-    """What is left of one scan: files by number (None: all), byte ranges of files that are read in part, and tests."""
+    """What is left of one scan: files by number (None: all), byte ranges of files that are read in part, and tests.
+
+    ``shown`` names the filters for people who look at Spark's SQL tab, and ``unread_groups`` counts the row groups that
+    are not read of files that are.
+    """
 
     keep: list[int] | None = None
     row_groups: dict[int, list[int]] = {}
     filters: list[Predicate] = []
     late: list[LateGate] = []
+    shown: list[str] = []
+    unread_groups: dict[int, int] = {}
 
 
 class TapFilter(_Message, frozen=True, kw_only=True):

@@ -290,6 +290,11 @@ class PlannedFilter:
         return not self.reason
 
     @property
+    def title(self) -> str:
+        """What people see of the filter in Spark's own pages: its name and its clause."""
+        return f"{self.id} ({self.clause})"
+
+    @property
     def is_awaited(self) -> bool:
         """Whether the query waits for the filter's build side."""
         return self.is_alive and self.feed is Feed.BUILD

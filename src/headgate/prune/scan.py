@@ -32,7 +32,7 @@ class ScanVerdict:
     """What is left of a scan. ``row_groups`` maps a file read in part to the byte ranges of row groups to read.
 
     ``group_runs`` are the row groups of the files that were looked into, in order: how many are read, how many are
-    not, how many are read again, and so on.
+    not, how many are read again, and so on. ``unread_groups`` counts those that are not read of files that are.
     """
 
     keep: list[int]
@@ -43,6 +43,7 @@ class ScanVerdict:
     bytes_total: int = 0
     bytes_read: int = 0
     group_runs: tuple[int, ...] = ()
+    unread_groups: dict[int, int] = field(default_factory=dict)
 
     def file_runs(self) -> tuple[int, ...]:
         """Return the files in order: how many are read (also in part), how many are not, how many are read again."""
@@ -130,12 +131,14 @@ def _surviving_row_groups(
     if not levels.files:
         whole = sorted({*whole, *(set(files.tolist()) - set(some))})
     ranges = {number: _ranges(statistics, np.flatnonzero((files == number) & mask)) for number in some}
+    groups_of = np.bincount(files, minlength=1)
+    unread = {number: int(groups_of[number]) - len(kept) // 2 for number, kept in ranges.items()}
     keep = sorted([*whole, *some])
     sizes = [file.size for file in layout.files]
     read = sum(sizes[i] for i in whole) + sum(_length(kept) for kept in ranges.values())
     groups = np.isin(files, whole) | (mask & np.isin(files, some))
     read_groups = int(groups.sum())
-    return ScanVerdict(keep, ranges, len(sizes), len(files), read_groups, sum(sizes), read, _runs(groups))
+    return ScanVerdict(keep, ranges, len(sizes), len(files), read_groups, sum(sizes), read, _runs(groups), unread)
 
 
 def _by_file(files: Array, mask: Array) -> tuple[list[int], list[int]]:

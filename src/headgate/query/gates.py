@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from headgate.catalyst.wire import LateGate, ScanEdit, Tap, TapFilter
 from headgate.config import Settings
 from headgate.domain import Limits
@@ -47,6 +49,7 @@ def gated(
 ) -> dict[int, ScanEdit]:
     """Return the edits of scans with gates for the late filters."""
     gates: dict[int, list[LateGate]] = {}
+    shown: dict[int, list[str]] = {}
     for late in filters:
         build_bytes = plan.node(late.planned.build).scanned_bytes()
         for to in late.consumers:
@@ -54,9 +57,10 @@ def gated(
             moved = to.by_rows or to.shuffles > 0 or build_bytes > broadcast
             gate = LateGate(id=late.id, number=late.number, column=to.column, rows=moved and settings.filter_rows)
             gates.setdefault(to.scan, []).append(gate)
+            shown.setdefault(to.scan, []).append(f"{late.planned.title}, late")
     bare = ScanEdit()
     with_gates = {
-        scan: ScanEdit(keep=edit.keep, row_groups=edit.row_groups, filters=edit.filters, late=late)
+        scan: msgspec.structs.replace(edit, late=late, shown=list(dict.fromkeys([*edit.shown, *shown[scan]])))
         for scan, late in gates.items()
         for edit in (scans.get(scan, bare),)
     }

@@ -70,7 +70,14 @@ def narrowed(
     if not verdict.removes_something and not tests:
         return Narrowed(None, facts)
     keep = verdict.keep if verdict.removes_something else None
-    return Narrowed(ScanEdit(keep=keep, row_groups=dict(verdict.row_groups), filters=tests), facts)
+    edit = ScanEdit(
+        keep=keep,
+        row_groups=dict(verdict.row_groups),
+        filters=tests,
+        shown=list(dict.fromkeys(one.planned.title for one in arrived if one.planned.id in used)),
+        unread_groups=verdict.unread_groups,
+    )
+    return Narrowed(edit, facts)
 
 
 def _told_to_reader(scan: int, columns: Mapping[int, Domain], verdict: ScanVerdict, scans: Scans) -> list[Predicate]:

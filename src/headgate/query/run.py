@@ -109,7 +109,7 @@ class QueryRun:
             positions = {column.id: (i, column.type) for i, column in enumerate(node.output)}
             keys = tuple(BuildKey(column, *positions[column]) for column in build.columns)
             edits = self._edits({below.id for below in node.walk()}, exact=True)
-            fed = [f"{f.id} ({f.clause})" for f in self.plan.filters if f.is_alive and f.build == build.node]
+            fed = [f.title for f in self.plan.filters if f.is_alive and f.build == build.node]
             requests.append(BuildRequest(build.node, keys, row_bytes, edits, ", ".join(fed)))
         return requests
 

@@ -143,7 +143,8 @@ public class FileTables implements TableFormat {
       bytes = Math.max(whole + more, 0L);
       session = edit.even.of(session, whole);
     }
-    return PinnedFiles.over(plan, new PrunedFileIndex(listing, kept, bytes, edit.snapshot), format, session);
+    PrunedFileIndex index = new PrunedFileIndex(listing, kept, bytes, edit.snapshot, edit.narrowing(listing, session));
+    return PinnedFiles.over(plan, index, format, session);
   }
 
   private static GateFilter[] gateFilters(LogicalRelation plan, HadoopFsRelation files, ScanEdit edit) {

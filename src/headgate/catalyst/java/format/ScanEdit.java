@@ -9,6 +9,7 @@ import headgate.late.LateTest;
 import headgate.scan.EvenTasks;
 import headgate.scan.FileListing;
 import headgate.scan.Listings;
+import headgate.scan.Narrowing;
 import headgate.scan.Snapshot;
 import headgate.scan.ToldReads;
 import headgate.scan.ToldScans;
@@ -16,6 +17,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -38,6 +40,8 @@ public class ScanEdit {
   public final LateFilterCounts counts;
   public final boolean caseSensitive;
   private final ToldReads reads;
+  private final JsonNode shown;
+  private final JsonNode unreadGroups;
 
   public ScanEdit(int scan, JsonNode edit, Listings listings, Snapshot snapshot, EvenTasks even, LateSource source, LateFilterCounts counts,
       boolean caseSensitive, ToldReads reads) {
@@ -47,12 +51,28 @@ public class ScanEdit {
     this.rowGroups = given(edit, "rowGroups");
     this.filters = given(edit, "filters");
     this.late = given(edit, "late");
+    this.shown = given(edit, "shown");
+    this.unreadGroups = given(edit, "unreadGroups");
     this.listings = listings;
     this.snapshot = snapshot;
     this.even = even;
     this.source = source;
     this.counts = counts;
     this.caseSensitive = caseSensitive;
+  }
+
+  /** What this edit leaves out of the scan, for Spark's SQL tab; null in a build side, which is not in the plan. */
+  Narrowing narrowing(FileListing listing, SparkSession session) {
+    if (snapshot == null) return null;
+    List filters = new ArrayList();
+    for (int i = 0; shown != null && i < shown.size(); i++) filters.add(Json.item(shown, i).asText());
+    HashMap unread = new HashMap();
+    java.util.Iterator files = unreadGroups == null ? new ArrayList().iterator() : unreadGroups.fieldNames();
+    while (files.hasNext()) {
+      String number = (String) files.next();
+      unread.put(listing.paths.get(Integer.parseInt(number)), Integer.valueOf(Json.field(unreadGroups, number).asInt()));
+    }
+    return new Narrowing(session.sparkContext(), filters, unread);
   }
 
   /** Asks for what the source of this scan counts while it is read through this leaf. */

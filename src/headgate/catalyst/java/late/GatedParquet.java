@@ -34,6 +34,18 @@ public class GatedParquet extends PrunedParquet {
     return new GateReader(reader, new LateGate(source, filters, counts, shared, scan, left));
   }
 
+  /** What late filters left unread so far: files, and row groups of other files. */
+  public long[] unread() { return counts.unread().of(scan); }
+
+  /** The numbers of the late filters on this scan. */
+  public int[] numbers() {
+    int[] found = new int[filters.length];
+    for (int i = 0; i < found.length; i++) found[i] = filters[i].number;
+    return found;
+  }
+
+  public LateFilterCounts counts() { return counts; }
+
   public String query() { return source.query; }
 
   public boolean equals(Object other) {

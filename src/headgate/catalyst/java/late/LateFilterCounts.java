@@ -44,6 +44,9 @@ public class LateFilterCounts extends AccumulatorV2 {
     counted[at + APPLIED] = System.currentTimeMillis();
   }
 
+  /** The rows that a filter dropped, in all scans. */
+  public long rows(int filter) { return counted[filter * FIELDS + ROWS]; }
+
   public boolean isZero() {
     for (int i = 0; i < counted.length; i++) if (counted[i] != 0L) return false;
     return unread.isEmpty();

@@ -76,6 +76,20 @@ public class LateUnread implements java.io.Serializable {
     return twin;
   }
 
+  /** Of one scan: the files that were not read at all, and the row groups of other files that were not. */
+  public synchronized long[] of(int scan) {
+    long[] found = new long[2];
+    Iterator each = closed.entrySet().iterator();
+    while (each.hasNext()) {
+      Map.Entry file = (Map.Entry) each.next();
+      String name = (String) file.getKey();
+      if (!name.startsWith(scan + " ")) continue;
+      if (opened.contains(name)) found[1] += ((Map) file.getValue()).size() - 1;
+      else found[0]++;
+    }
+    return found;
+  }
+
   /** {"scans": {scan: [files, row groups, bytes, files whose row groups nobody counted]}, "filters": {filter: [files, row groups]}} */
   public synchronized Map toMap() {
     Map scans = new LinkedHashMap();

@@ -42,7 +42,7 @@ public class PinnedFiles extends Subqueries {
     if (files == null || !KnownFiles.isKnown(files.location()) || KnownFiles.isNarrowed(files.location())) return leaf;
     if (snapshot != null && !listings.hold(files.location())) return leaf;
     FileListing listing = listings.of(files);
-    PrunedFileIndex index = new PrunedFileIndex(listing, null, files.location().sizeInBytes(), snapshot);
+    PrunedFileIndex index = new PrunedFileIndex(listing, null, files.location().sizeInBytes(), snapshot, null);
     return over((LogicalRelation) leaf, index, files.fileFormat(), files.sparkSession());
   }
 

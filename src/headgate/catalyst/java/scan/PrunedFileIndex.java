@@ -26,9 +26,11 @@ public class PrunedFileIndex implements FileIndex {
   private final HashSet kept;
   private final long bytes;
   private final Snapshot snapshot;
+  private final Narrowing narrowing;
 
-  /** kept: the paths that survive, or null for all. */
-  public PrunedFileIndex(FileListing listing, HashSet kept, long bytes, Snapshot snapshot) {
+  /** kept: the paths that survive, or null for all. narrowing: who is told what that leaves out, or null. */
+  public PrunedFileIndex(FileListing listing, HashSet kept, long bytes, Snapshot snapshot, Narrowing narrowing) {
+    this.narrowing = narrowing;
     this.all = listing.index;
     this.listing = listing;
     this.kept = kept;
@@ -55,14 +57,32 @@ public class PrunedFileIndex implements FileIndex {
     }
     FilePruningRunner byMetadata = new FilePruningRunner(dataFilters);
     List found = new ArrayList();
+    long listed = 0L;
     for (int d = 0; d < listing.directories.size(); d++) {
       PartitionDirectory directory = (PartitionDirectory) listing.directories.get(d);
       if (!passes(tests, directory)) continue;
-      PartitionDirectory surviving = surviving(directory);
-      if (surviving != null) found.add(byMetadata.prune(surviving));
+      PartitionDirectory asked = byMetadata.prune(directory);
+      listed += asked.files().size();
+      PartitionDirectory surviving = surviving(asked);
+      if (surviving != null) found.add(surviving);
     }
+    if (narrowing != null) tell(listed, found);
     return Seqs.of(found);
   }
+
+  /** Counts what is left out of the files that the query asks for. */
+  private void tell(long listed, List found) {
+    long read = 0L;
+    long unreadGroups = 0L;
+    for (int d = 0; d < found.size(); d++) {
+      scala.collection.Iterator each = ((PartitionDirectory) found.get(d)).files().iterator();
+      for (; each.hasNext(); read++) unreadGroups += narrowing.groupsLeftOf(((FileStatusWithMetadata) each.next()).getPath().toString());
+    }
+    narrowing.listed(listed - read, unreadGroups);
+  }
+
+  /** Who is told what this index leaves out; null where it leaves out nothing. */
+  public Narrowing narrowing() { return narrowing; }
 
   private Seq surviving(Seq listed) {
     List found = new ArrayList();
