@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from headgate.observe import ScanReport
+from headgate.observe import QueryReport, ScanReport
 from headgate.query.late import LateFilters
 from tests.batch.differential import compare, enabled, rows_of, same_rows, scan_of, settings
 from tests.batch.test_late_filters import held_back, late_filter
@@ -29,6 +29,15 @@ def numbers(scan: ScanReport) -> tuple[int, ...]:
         *(scan.row_groups_total, scan.row_groups_read),
         *(scan.bytes_total, scan.bytes_read),
     )
+
+
+def strips(report: QueryReport, table: str = "fact") -> tuple[list[int], list[int]]:
+    """Files and row groups in the order in which the store lists the files: how many lie in each run that is read.
+
+    Which of the files comes first is up to the store, so what is not read is only added up.
+    """
+    scan = scan_of(report, table)
+    return tuple([*filter(None, runs[::2]), -sum(runs[1::2])] for runs in (scan.file_runs, scan.group_runs))  # type: ignore[return-value]
 
 
 def sizes(folder: Path) -> list[int]:
@@ -52,6 +61,7 @@ def test_files_row_groups_and_bytes(spark: SparkSession, star: Path, come_first:
     told = late_filter(report, "k").late
     assert told is not None
     assert (told.files, told.row_groups) == (7, 28)
+    assert strips(report) == ([1, -7], [4, -28])
 
 
 def test_a_file_in_part(spark: SparkSession, star: Path, come_first: None) -> None:
@@ -61,6 +71,7 @@ def test_a_file_in_part(spark: SparkSession, star: Path, come_first: None) -> No
     files, read, groups, groups_read, _, bytes_read = numbers(scan_of(report, "fact"))
     first = min((star / "fact").glob("*.parquet"))
     assert (files, read, groups, groups_read) == (8, 1, 32, 2)
+    assert strips(report) == ([1, -7], [2, -30])
     assert bytes_read == first.stat().st_size - sum(group_sizes(first)[2:])
 
 
@@ -91,6 +102,7 @@ def test_a_filter_that_never_comes_leaves_everything(
         assert not release.is_set()
         size = sum(sizes(star / "fact"))
         assert numbers(scan_of(gate.report(), "fact")) == (8, 8, 32, 32, size, size)
+        assert strips(gate.report()) == ([8, 0], [32, 0])
 
 
 def test_numbers_while_the_query_runs(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +153,7 @@ def test_what_planning_left_and_what_came_late_add_up(
     scan = scan_of(report, "fact")
     assert (scan.files_total, scan.files_read, scan.row_groups_read) == (8, 1, 2), report
     assert 0 < scan.bytes_read < sizes(star / "fact")[0]
+    assert strips(report) == ([1, -7], [2, -30])
 
 
 def test_partitions_are_files_too(spark: SparkSession, tmp_path: Path, come_first: None) -> None:
@@ -159,6 +172,7 @@ def test_partitions_are_files_too(spark: SparkSession, tmp_path: Path, come_firs
     scan = scan_of(report, "numbered_parts")
     assert (scan.files_total, scan.files_read, scan.row_groups_total) == (6, 1, 0)
     assert scan.bytes_read == scan.bytes_total // 6
+    assert strips(report, "numbered_parts") == ([1, -5], [0])
 
 
 # --- names ----------------------------------------------------------------------------------------------------------

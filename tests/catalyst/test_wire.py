@@ -125,6 +125,7 @@ def test_a_listing_is_read_into_files() -> None:
 def test_late_numbers_are_read_by_filter_and_scan() -> None:
     """Five counts for each filter; what nobody counted is zero."""
     numbers = decoded(example("late_numbers.json"), LateNumbers)
+    assert numbers.places == {4: {"file:/t/a.parquet": [-1, 4, 900], "file:/t/b.parquet": [900]}}
 
     assert numbers.counted(1) == FilterCounts(50, opened_before=2, opened_cut_off=1, received=1_700_000_000_000)
     assert numbers.counted(7) == FilterCounts()

@@ -17,6 +17,7 @@ from headgate.observe import FilterReport, FilterState, JoinReport, PlanLine, Sc
 from headgate.observe.explain import LineKind
 from headgate.page import document
 from tests.batch.differential import enabled
+from tests.batch.moments import filters_first
 from tests.batch.tables import write_rows
 
 if TYPE_CHECKING:
@@ -91,6 +92,24 @@ def test_a_running_session(spark: SparkSession, page: Page, tmp_path: Path) -> N
         expect(row.locator(".state")).to_have_text("finished", timeout=30_000)
 
 
+def test_a_scan_that_late_filters_narrow_has_its_strips(spark: SparkSession, page: Page, tmp_path: Path) -> None:
+    """Keys 300 and 310 lie in the fourth of ten files, in the first of its two row groups."""
+    whole = pa.int64()
+    write_rows(tmp_path / "strip_fact", {"k": (whole, lambda i: i)}, range(1000), files=10, groups=2)
+    write_rows(tmp_path / "strip_dim", {"id": (whole, lambda i: 300 + i * 10), "x": (whole, lambda i: i)}, range(2))
+    for name in ("strip_fact", "strip_dim"):
+        spark.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)
+    query = "select k from strip_fact join (select * from strip_dim where x < 9) d on k = id"
+    with filters_first(), enabled(spark, strategy="always", max_wait="0s", non_blocking=True) as gate:
+        assert len(spark.sql(query).collect()) == 2
+        gate._bridge.queries.await_ends()
+        records = gate.history.since(0)[1]
+    (tmp_path / "late.html").write_text(document(records), encoding="utf-8")
+    page.goto((tmp_path / "late.html").as_uri())
+    assert page.get_by_text("1 of 10 files left to be read").is_visible()
+    assert page.get_by_text("1 of 20 row groups left to be read").is_visible()
+
+
 def test_a_page_without_its_token_says_so(spark: SparkSession, browser) -> None:
     with enabled(spark) as gate:
         answer = browser.new_context().new_page().goto(gate.url + "/")
@@ -110,7 +129,7 @@ def test_a_query_is_read_from_top_to_bottom(page: Page, tmp_path: Path) -> None:
     assert page.locator(".plan li").all_inner_texts()[0].startswith("Join INNER")
     assert page.locator(".plan svg path").count() == 2
     assert "df_0" in (page.locator(".plan svg").get_attribute("aria-label") or "")
-    assert page.get_by_text("10 of 64 files planned to be read").is_visible()
+    assert page.get_by_text("10 of 64 files left to be read").is_visible()
     assert page.get_by_role("heading", name="When").is_visible()
     why = page.locator(".why").all_inner_texts()
     assert any("the build side keeps every key" in text for text in why)
@@ -164,7 +183,7 @@ def test_a_phone_shows_the_list_and_then_the_query(page: Page, tmp_path: Path) -
     assert not page.locator("#list").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_text("Back to the list").click()
-    assert page.locator("#list").is_visible()
+    page.locator("#list").wait_for()
 
 
 def test_a_text_cannot_break_the_page(page: Page, tmp_path: Path) -> None:

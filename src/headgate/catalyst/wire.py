@@ -165,11 +165,16 @@ class Unread(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LateNumbers(_Message, frozen=True, kw_only=True):
-    """What the late filters of a query did so far: by filter number (``counts`` holds five for each), and by scan."""
+    """What the late filters of a query did so far: by filter number (``counts`` holds five for each), and by scan.
+
+    ``places`` has by scan and path where closed row groups start, and first -1 for a file of which nothing is read;
+    it is None where there are too many files to tell.
+    """
 
     counts: list[int] = []
     filters: dict[int, Closed] = {}
     scans: dict[int, Unread] = {}
+    places: dict[int, dict[str, list[int]]] | None = None
 
     def counted(self, filter: int) -> FilterCounts:
         """Return what tasks counted for a filter."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headgate.catalyst.wire import Unread
@@ -10,6 +10,7 @@ from headgate.domain import Domain
 from headgate.observe.report import LateReport
 from headgate.plan import PlannedFilter, QueryPlan
 from headgate.prune import ScanVerdict
+from headgate.prune.strips import Strips
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,14 @@ class ScanFacts:
 
 @dataclass(frozen=True, slots=True)
 class LateFacts:
-    """What late filters did so far: the story of each, and what they left unread of each scan."""
+    """What late filters did so far: the story of each, and what they left unread of each scan.
+
+    ``places`` has the same file by file, as `LateNumbers` has it.
+    """
 
     filters: Mapping[str, LateReport] = field(default_factory=dict)
     scans: Mapping[int, Unread] = field(default_factory=dict)
+    places: Mapping[int, Mapping[str, Sequence[int]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class QueryFacts:
 
     ``narrowed`` has the scans that filters were tried on, ``whole`` the scans whose files were listed, as they are
     without filters. ``kept`` are the scans in build sides whose rows are in the plan. ``late`` is None for a query
-    that waited for all of its filters.
+    that waited for all of its filters, and ``strips`` are the scans that late filters narrow, file by file.
     """
 
     plan: QueryPlan
@@ -64,3 +69,4 @@ class QueryFacts:
     plan_ms: float = 0.0
     build_ms: float = 0.0
     late: LateFacts | None = None
+    strips: Mapping[int, Strips] = field(default_factory=dict)

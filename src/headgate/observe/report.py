@@ -14,6 +14,7 @@ from headgate.catalyst.wire import Closed, Executed, FilterCounts, ToldRead, Unr
 from headgate.observe.rendering import html_line, html_strip, html_table, rich_table
 from headgate.plan.sizes import readable_bytes
 from headgate.prune import ScanVerdict
+from headgate.prune.strips import Strips
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,8 @@ class ScanReport:
     leave unread counts as soon as the task that met it has ended. A table that skips by its own statistics counts its
     files, and all sources that are told conditions their rows, when the query has run.
 
-    ``file_runs`` are the files in order, as planning left them: how many are read, how many are not, how many are read
-    again, and so on; ``group_runs`` the same for the row groups of files that were looked into.
+    ``file_runs`` are the files in order, as planning and late filters left them: how many are read, how many are not,
+    how many are read again, and so on; ``group_runs`` the same for the row groups of files that were looked into.
     """
 
     table: str
@@ -152,16 +153,17 @@ class ScanReport:
             if self.filters and 1 < read.files == read.files_total:
                 self.reason = _why_all_files(read)
 
-    def take_in(self, planned: ScanVerdict, unread: Unread | None = None) -> None:
-        """Take in what planning left of the scan, and what late filters left unread of that."""
-        unread = unread or Unread()
+    def take_in(self, planned: ScanVerdict, unread: Unread | None = None, strips: Strips | None = None) -> None:
+        """Take in what planning left of the scan, and what late filters left unread of that, counted and by place."""
+        unread, strips = unread or Unread(), strips or Strips(planned.file_runs(), planned.group_runs)
         self.files_total, self.files_read = planned.files_total, len(planned.keep) - unread.files
         self.bytes_total, self.bytes_read = planned.bytes_total, planned.bytes_read - unread.bytes
         self.row_groups_total = planned.row_groups_total
         self.row_groups_read = planned.row_groups_read - unread.row_groups
-        self.file_runs, self.group_runs = list(planned.file_runs()), list(planned.group_runs)
+        self.file_runs, self.group_runs = list(strips.files), list(strips.groups)
         if unread.uncounted:
             self.row_groups_total = self.row_groups_read = 0
+            self.group_runs = []
 
 
 @dataclass(slots=True)

@@ -109,7 +109,7 @@ class _Telling:
         late, narrowed = self._facts.late, self._facts.narrowed.get(scan.id)
         left = self._facts.whole.get(scan.id) if narrowed is None else narrowed.verdict
         if left is not None:
-            report.take_in(left, None if late is None else late.scans.get(scan.id))
+            report.take_in(left, None if late is None else late.scans.get(scan.id), self._facts.strips.get(scan.id))
         report.filters = list(narrowed.filters) if narrowed is not None else []
         report.filters += [name for name in self._late_on(scan) if name not in report.filters]
         if not report.filters:

@@ -179,7 +179,7 @@ function drawStrip(canvas, runs) {
 function strip(what, runs) {
   if (!runs?.length) return null;
   const read = runs.reduce((sum, run, i) => i % 2 ? sum : sum + run, 0), all = runs.reduce((sum, run) => sum + run, 0);
-  const words = `${number(read)} of ${number(all)} ${what} planned to be read`;
+  const words = `${number(read)} of ${number(all)} ${what} left to be read`;
   const canvas = make("canvas", {role: "img", "aria-label": words});
   canvas.draw = () => drawStrip(canvas, runs);
   return make("div", {class: "strip"}, make("p", {class: "legend"}, words), canvas);

@@ -33,6 +33,7 @@ class ScanVerdict:
 
     ``group_runs`` are the row groups of the files that were looked into, in order: how many are read, how many are
     not, how many are read again, and so on. ``unread_groups`` counts those that are not read of files that are.
+    ``looked_into`` are the numbers of those files.
     """
 
     keep: list[int]
@@ -44,12 +45,13 @@ class ScanVerdict:
     bytes_read: int = 0
     group_runs: tuple[int, ...] = ()
     unread_groups: dict[int, int] = field(default_factory=dict)
+    looked_into: Sequence[int] = ()
 
     def file_runs(self) -> tuple[int, ...]:
         """Return the files in order: how many are read (also in part), how many are not, how many are read again."""
         mask = np.zeros(self.files_total, dtype=bool)
         mask[self.keep] = True
-        return _runs(mask)
+        return runs_of(mask)
 
     @property
     def removes_something(self) -> bool:
@@ -138,7 +140,19 @@ def _surviving_row_groups(
     read = sum(sizes[i] for i in whole) + sum(_length(kept) for kept in ranges.values())
     groups = np.isin(files, whole) | (mask & np.isin(files, some))
     read_groups = int(groups.sum())
-    return ScanVerdict(keep, ranges, len(sizes), len(files), read_groups, sum(sizes), read, _runs(groups), unread)
+    total = sum(sizes)
+    return ScanVerdict(
+        keep,
+        ranges,
+        len(sizes),
+        len(files),
+        read_groups,
+        total,
+        read,
+        runs_of(groups),
+        unread,
+        np.unique(files).tolist(),
+    )
 
 
 def _by_file(files: Array, mask: Array) -> tuple[list[int], list[int]]:
@@ -149,7 +163,7 @@ def _by_file(files: Array, mask: Array) -> tuple[list[int], list[int]]:
     return numbers[alive == total].tolist(), numbers[(alive > 0) & (alive < total)].tolist()
 
 
-def _runs(mask: Array) -> tuple[int, ...]:
+def runs_of(mask: Array) -> tuple[int, ...]:
     """Return the lengths of runs of True and False in turn, beginning with True (which may be 0 long)."""
     if not len(mask):
         return ()

@@ -179,7 +179,7 @@ class LateFilters:
         """Return what the late filters have done so far."""
         numbers = self._query.late_numbers()
         gated = {to.scan for late in self.filters for to in late.consumers}
-        return LateFacts(self._stories(numbers), {scan: numbers.unread(scan) for scan in gated})
+        return LateFacts(self._stories(numbers), {scan: numbers.unread(scan) for scan in gated}, numbers.places)
 
     def forget(self) -> None:
         """Let go of what was counted file by file, and listen to no publisher any more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
@@ -15,6 +15,8 @@ from headgate.observe import LateFacts, QueryFacts, QueryReport, ScanFacts, repo
 from headgate.plan import PlannedFilter, QueryPlan
 from headgate.plan.kinds import Feed, Op
 from headgate.plan.nodes import Filter, Node
+from headgate.prune import ScanVerdict
+from headgate.prune.strips import Strips
 from headgate.query.narrow import column_domains, narrowed
 from headgate.query.row_cost import RowFilterCost
 from headgate.query.scans import Scans
@@ -166,5 +168,20 @@ class QueryRun:
                 plan_ms=self.plan_ms,
                 build_ms=self.build_ms,
                 late=late,
+                strips={} if late is None else self._strips(late, scans, whole),
             )
         )
+
+    def _strips(
+        self, late: LateFacts, scans: Mapping[int, ScanFacts], whole: Mapping[int, ScanVerdict]
+    ) -> dict[int, Strips]:
+        """Return which files and row groups late filters left of each scan that they go to."""
+        left = {scan: scans[scan].verdict if scan in scans else whole.get(scan) for scan in late.scans}
+        if late.places is None:
+            return {scan: Strips() for scan, unread in late.scans.items() if unread.files or unread.row_groups}
+        closed = late.places
+        return {
+            scan: self.scans.late_strips(scan, verdict, closed[scan])
+            for scan, verdict in left.items()
+            if verdict is not None and closed.get(scan)
+        }

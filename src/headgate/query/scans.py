@@ -15,6 +15,7 @@ from headgate.plan.nodes import Scan
 from headgate.plan.statics import static_domains
 from headgate.prune import PruneLevels, ScanVerdict, clustering_depth, prune_scan
 from headgate.prune.scan import bounds_of
+from headgate.prune.strips import Strips, late_strips
 from headgate.tables import FileReads, LayoutCache, Listing, TableLayout, read_local_tails
 from headgate.tables.footers import local_path
 from headgate.tables.layout import ReadTails
@@ -131,7 +132,14 @@ class Scans:
         count, size = len(layout.files), sum(file.size for file in layout.files)
         counted = row_groups and count <= _ALL_FOOTERS
         groups = len(layout.statistics(list(range(count)), []).rows) if counted else 0
-        return ScanVerdict(list(range(count)), {}, count, groups, groups, size, size)
+        runs = (groups,) if groups else ()
+        return ScanVerdict(
+            list(range(count)), {}, count, groups, groups, size, size, runs, looked_into=range(count if groups else 0)
+        )
+
+    def late_strips(self, scan: int, verdict: ScanVerdict, closed: Mapping[str, Sequence[int]]) -> Strips:
+        """Return which files and row groups are left when late filters have closed some of them."""
+        return late_strips(verdict, self.layout(scan), closed)
 
     def can_gate(self, scan: int) -> bool:
         """Whether late filters can be applied to a scan: its files must be known, and its columns found by name."""

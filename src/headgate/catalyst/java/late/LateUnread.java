@@ -1,9 +1,11 @@
 package headgate.late;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -15,6 +17,8 @@ import java.util.Map;
 public class LateUnread implements java.io.Serializable {
   private static final long serialVersionUID = 1L;
   private static final Long WHOLE = Long.valueOf(-1L);
+  /** Of how many files it is told one by one what is closed: people look at it. */
+  private static final int MOST_FILES = 20000;
   private final HashSet opened = new HashSet();
   private final HashMap closed = new HashMap();
 
@@ -90,7 +94,7 @@ public class LateUnread implements java.io.Serializable {
     return found;
   }
 
-  /** {"scans": {scan: [files, row groups, bytes, files whose row groups nobody counted]}, "filters": {filter: [files, row groups]}} */
+  /** {"scans": {scan: [files, row groups, bytes, files whose row groups nobody counted]}, "filters": {filter: [files, row groups]}, "places": as `places` has it} */
   public synchronized Map toMap() {
     Map scans = new LinkedHashMap();
     Map filters = new LinkedHashMap();
@@ -103,6 +107,24 @@ public class LateUnread implements java.io.Serializable {
     Map found = new LinkedHashMap();
     found.put("scans", scans);
     found.put("filters", filters);
+    if (closed.size() <= MOST_FILES) found.put("places", places());
+    return found;
+  }
+
+  /** {scan: {path: [-1 if nothing of it is read, where each closed row group starts]}} */
+  private Map places() {
+    Map found = new LinkedHashMap();
+    Iterator each = closed.entrySet().iterator();
+    while (each.hasNext()) {
+      Map.Entry file = (Map.Entry) each.next();
+      String name = (String) file.getKey();
+      String scan = name.substring(0, name.indexOf(' '));
+      if (!found.containsKey(scan)) found.put(scan, new LinkedHashMap());
+      List starts = new ArrayList(((Map) file.getValue()).keySet());
+      java.util.Collections.sort(starts);
+      if (opened.contains(name)) starts.remove(WHOLE);
+      ((Map) found.get(scan)).put(name.substring(name.indexOf(' ') + 1), starts);
+    }
     return found;
   }
 
