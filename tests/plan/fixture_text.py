@@ -165,15 +165,22 @@ class _Line:
     # --- kinds of nodes
 
     def _scan(self, rest: str, common: dict[str, Any]) -> Node:
-        found = re.fullmatch(r"([^(]+)\((.*)\)(?: (\d+\w+))?(?: ([A-Za-z].*))?", rest)
+        found = re.fullmatch(r"([^(]+)\((.*)\)(?: (\d+\w+))?(?: in (\d+) files)?(?: ([A-Za-z].*))?", rest)
         if found is None:
-            raise self.error("Scan table(column type, …) 10MB source; size and source may be left out")
-        source = found[4] or "parquet"
+            raise self.error(
+                "Scan table(column type, …) 10MB in 20 files source; all after the columns may be left out"
+            )
+        source = found[5] or "parquet"
         if source not in SOURCES:
             raise self.error(f"a source, not {source}: {', '.join(SOURCES)}")
         columns = tuple(self._new(*self._name_and_type(each)) for each in _split(found[2], ", ", "(<", ")>"))
         return nodes.Scan(
-            output=columns, table=found[1], bytes=self._bytes(found[3] or "1MB"), **SOURCES[source], **common
+            output=columns,
+            table=found[1],
+            bytes=self._bytes(found[3] or "1MB"),
+            files=int(found[4] or 0),
+            **SOURCES[source],
+            **common,
         )
 
     def _filter(self, rest: str, common: dict[str, Any]) -> Node:

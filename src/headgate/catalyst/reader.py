@@ -36,6 +36,7 @@ def _node(raw: dict[str, Any]) -> Node:
                 can=frozenset(Can(word) for word in raw["can"]),
                 table=raw["table"],
                 bytes=int(raw["bytes"]),
+                files=raw.get("files", 0),
                 format=raw.get("format", ""),
                 path=raw.get("path", ""),
                 partition_columns=frozenset(raw.get("partitionColumns", ())),

@@ -4,9 +4,9 @@
     df_1: dim.id = {fact}                dropped: the scan is too small to pay for a filter: 1.0 MB
 
 A filter pays if it saves the scan more than its build costs. Before anything has run, sizes decide (the bytes
-that the build side scans, against those of the probe scan) and by how well files and row groups separate the values of
-the column. A filter whose scan is small is kept all the same when that scan is part of the build side of a filter that
-pays: that is how nation -> supplier -> lineitem cascades.
+that the build side scans, against those of the probe scan and the opening of its files) and how well files and row
+groups separate the values of the column. A filter whose scan is small is kept all the same when that scan is part of
+the build side of a filter that pays: that is how nation -> supplier -> lineitem cascades.
 Where a column's values lie in all files, a filter may still pay by rows: those that are dropped at the scan need not be
 shuffled for the join. A build side that is too dear to run twice may be tapped instead, where the scan is worth it.
 """
@@ -218,9 +218,9 @@ def _objection(
     if scan.has_unknown_size and not _is_small(nodes[planned.build], context):
         size = readable_bytes(build_bytes)
         return _Objection(f"the build side reads {size} for a scan of unknown size: {scan.table}; {_ANYWAY}")
-    if scan.bytes < context.min_scan_bytes:
+    if scan.cost < context.min_scan_bytes:
         return _Objection(f"the scan is too small to pay for a filter: {readable_bytes(scan.bytes)}; {_ANYWAY}")
-    if build_bytes > context.max_build_share * scan.bytes:
+    if build_bytes > context.max_build_share * scan.cost:
         sizes = f"it reads {readable_bytes(build_bytes)} to narrow a scan of {readable_bytes(scan.bytes)}"
         return _Objection(f"the build side costs too much: {sizes}; {_ANYWAY}", may_tap=True)
     clustering = context.clustering(consumer.scan, consumer.column)

@@ -1,11 +1,13 @@
 package headgate.format;
 
+import headgate.interop.SparkVersion;
 import headgate.scan.KnownFiles;
 import headgate.scan.ScanNames;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
@@ -41,7 +43,17 @@ public class DeltaTables extends ToldTable {
     out.put("can", can);
     out.put("format", "Delta");
     out.put("bytes", String.valueOf(files.location().sizeInBytes()));
+    long count = files(files.location());
+    if (count > 0L) out.put("files", Long.valueOf(count));
     out.put("table", names.of((LogicalRelation) leaf));
     out.put("path", ScanNames.folder(files.location()));
+  }
+
+  /** How many files Delta means to read, as it has counted them itself; 0 where it has not. */
+  private static long files(FileIndex prepared) {
+    Object scan = SparkVersion.readIfThere(prepared, "preparedScan");
+    Object scanned = scan == null ? null : SparkVersion.readIfThere(scan, "scanned");
+    Object count = scanned == null ? null : SparkVersion.readIfThere(scanned, "files");
+    return count instanceof scala.Some ? ((Number) ((scala.Some) count).get()).longValue() : 0L;
   }
 }

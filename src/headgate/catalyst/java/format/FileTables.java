@@ -26,6 +26,7 @@ import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.DataSourceUtils$;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.ShortType;
@@ -47,6 +48,9 @@ public class FileTables implements TableFormat {
   /** What is said of files of any format. */
   static void describe(LogicalPlan leaf, HadoopFsRelation files, ScanNames names, Map out) {
     out.put("bytes", String.valueOf(files.location().sizeInBytes()));
+    if (files.location().getClass() == InMemoryFileIndex.class) {
+      out.put("files", Integer.valueOf(((InMemoryFileIndex) files.location()).allFiles().size()));  // others would list them for this
+    }
     out.put("table", names.of((LogicalRelation) leaf));
     out.put("path", ScanNames.folder(files.location()));
     List partitions = new ArrayList();
