@@ -22,7 +22,37 @@ def _java(name: str, file: str, text: str, replacement: str, tests: tuple[str, .
     return Mutation(name, f"{JAVA}/{file}.java", text, replacement, tests, needs_spark=True)
 
 
+ORC = "tests/batch/test_orc_files.py"
+
 IN_JAVA = (
+    _java(
+        "ORC files of another type are believed",
+        "scan/OrcFooters",
+        "return field.toString().equals(type) ? field.getId() : -1;",
+        "return field.getId();",
+        (f"{ORC}::test_files_of_another_type",),
+    ),
+    _java(
+        "columns of ORC files with made-up names are found by name",
+        "scan/OrcFooters",
+        'if (small.startsWith("_col")) return -1;',
+        'if (small.startsWith("_col")) { found = 0; break; }',
+        (f"{ORC}::test_columns_that_spark_finds_by_their_place",),
+    ),
+    _java(
+        "what no ORC writer counted is NULL",
+        "scan/OrcFooters",
+        "return new Object[] {ends[0], ends[1], counted ? Long.valueOf(rows - values) : null};",
+        "return new Object[] {ends[0], ends[1], Long.valueOf(0L)};",
+        (f"{ORC}::test_nulls",),
+    ),
+    _java(
+        "the ORC reader is told what no longer holds",
+        "scan/PrunedOrc",
+        "(snapshot == null || snapshot.holds()) && !PrunedParquet.skipsCorrupt(options)",
+        "true",
+        (f"{ORC}::test_the_rest_of_a_damaged_file",),
+    ),
     _java(
         "a task does not tell of its NULLs",
         "build/KeyCollector",

@@ -6,17 +6,23 @@ compared with the example too, with what differs from run to run (expression ids
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pytest
+from pyarrow import orc
 from pyspark.sql import SparkSession
 
 from headgate.catalyst import SparkBridge
 from headgate.catalyst.listing import read_listing
+from headgate.catalyst.orc import read_orc_footers
 from headgate.catalyst.packed import PackedBuild, partial_domain, unpack_builds
 from headgate.catalyst.query import handed_over
 from headgate.catalyst.reader import read_plan
@@ -44,6 +50,7 @@ from headgate.catalyst.wire import (
 from headgate.domain import Domain, value_type
 from headgate.plan import nodes
 from headgate.plan.kinds import Op
+from headgate.tables import DataFile
 
 WIRE = Path(__file__).parent / "wire"
 
@@ -120,6 +127,56 @@ def test_a_listing_is_read_into_files() -> None:
         ("file:/t/day=2024-01-01/a.parquet", 1000, 0, "12:34"),
         ("file:/t/b.parquet", 2000, 1, ""),
     ]
+
+
+ORC_COLUMNS = [
+    ("k", "bigint"),
+    ("m", "decimal(5,2)"),
+    ("s", "string"),
+    ("d", "date"),
+    ("b", "boolean"),
+    ("n", "int"),
+    ("other", "int"),
+]
+
+
+def test_orc_footers_are_read_into_values() -> None:
+    """Decimals come as text; what is unknown is None, and a file that cannot be read too."""
+    found, unread = read_orc_footers(example("orc_footers.json").encode(), ORC_COLUMNS)
+
+    assert unread is None
+    assert found is not None
+    assert (found.starts, found.ends, found.rows) == ([3], [90], [4])
+    assert found.columns[1] == ([Decimal("1.5")], [Decimal("2.25")], [0])
+    assert found.columns[3] == ([19723], [19724], [0])
+    assert found.columns[-1] == ([None], [None], [None])
+
+
+def test_java_writes_orc_footers(bridge: SparkBridge, spark: SparkSession, tmp_path: Path) -> None:
+    """Of a real file, and of one that is none; where its stripe lies depends on who wrote it."""
+    day = dt.date(2024, 1, 1)
+    table = pa.table(
+        {
+            "k": pa.array([-3, 12, None, 5], pa.int64()),
+            "m": pa.array([Decimal("1.50"), Decimal("2.25"), Decimal("2.00"), Decimal("1.75")], pa.decimal128(5, 2)),
+            "s": ["ä", "a", "b", "c"],
+            "d": [day, dt.date(2024, 1, 2), day, day],
+            "b": [True, False, True, True],
+            "n": pa.array([None] * 4, pa.int32()),
+            "other": ["1", "2", "3", "4"],
+        }
+    )
+    orc.write_table(table, tmp_path / "a.orc")
+    (tmp_path / "none").write_text("no ORC")
+    query = bridge.query_of(spark.read.orc(str(tmp_path / "a.orc")))
+    query.read()
+    files = [DataFile(f"file:{path}", path.stat().st_size, 0, 0) for path in (tmp_path / "a.orc", tmp_path / "none")]
+    found = query.reads(0).orc(files, ORC_COLUMNS, case_sensitive=False)
+
+    expected = read_orc_footers(example("orc_footers.json").encode(), ORC_COLUMNS)
+    assert found[0] is not None
+    assert expected[0] is not None
+    assert [replace(found[0], ends=expected[0].ends), found[1]] == expected
 
 
 def test_late_numbers_are_read_by_filter_and_scan() -> None:
