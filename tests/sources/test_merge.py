@@ -37,9 +37,7 @@ def test_rows_that_the_source_does_not_match_need_the_whole_target(spark: SparkS
     assert not scans
 
 
-@pytest.mark.parametrize(
-    "kind", ["delta", "merge-on-read"]
-)  # Spark itself reads the source twice to replace whole files
+@pytest.mark.parametrize("kind", ["delta", "merge-on-read"])  # copy-on-write: Spark refuses such a source
 def test_a_source_that_gives_other_rows_each_time_is_read_once(spark: SparkSession, kind: str) -> None:
     table = Target(kind).make(spark, "changed_on")
     changes(spark, "SELECT cast(rand() * 2000 AS bigint) AS k, 7 AS v FROM range(1)")
