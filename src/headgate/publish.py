@@ -60,7 +60,7 @@ class Publisher:
 
     def report(self) -> QueryReport | None:
         """Return the report of the last query of ``frame``, or None if there is none: it may have been long ago."""
-        return self._gate.report_on(self._filter.id)
+        return self._gate.queries.report_on(self._filter.id)
 
     def _domain(self, values: Domain | Iterable[Any] | None, low: Any, high: Any) -> Domain:
         if isinstance(values, Domain):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections import deque
 from threading import Lock
 from typing import Any
 
@@ -17,8 +16,9 @@ from headgate.observe.rendering import html_line
 from headgate.plan import Clustering
 from headgate.plan.nodes import Node
 from headgate.plan.rules.trace_to_scans import trace_column
-from headgate.query import PlannedQuery, QueryPipeline
+from headgate.query import QueryPipeline
 from headgate.query.pipeline import Learned
+from headgate.query.remembered import RememberedQueries
 from headgate.stream import streaming_stories
 
 
@@ -32,10 +32,10 @@ class Gate:
         self._coordinator: Coordinator | None = None
         self._starting = Lock()
         self._pipeline = QueryPipeline(self._coordinator_if_any, self._is_running)
-        self._queries: deque[PlannedQuery] = deque(maxlen=100)
         self._last: QueryReport | None = None
-        self._reported = 0
+        self._reported = self._last_number = self._explained = 0
         self._bridge = SparkBridge(spark, self._rewrite)
+        self.queries = RememberedQueries(self._bridge.failures_of)
         self._bridge.filter_only_marked(only_marked)
         self._bridge.declare(SETTINGS)
         self._before = self._bridge.configure(texts)
@@ -64,7 +64,7 @@ class Gate:
 
     def __repr__(self) -> str:
         """Return one line for a shell."""
-        state = "closed" if self.is_closed else f"{len(self._queries)} queries remembered"
+        state = "closed" if self.is_closed else f"{len(self.queries)} queries remembered"
         return f"<Gate of {self._bridge.application}: {state}>"
 
     def _repr_html_(self) -> str:
@@ -73,7 +73,12 @@ class Gate:
     @property
     def reports(self) -> QueryReports:
         """The reports of the last queries, oldest first."""
-        return QueryReports(planned.report() for planned in self._queries)
+        return self.queries.reports()
+
+    @property
+    def failures(self) -> list[str]:
+        """What went wrong inside Headgate since the session was enabled, newest last, of no query too: the last 100."""
+        return self._bridge.failures
 
     @property
     def url(self) -> str:
@@ -92,7 +97,7 @@ class Gate:
 
     def forget(self) -> None:
         """Forget the queries of the past."""
-        self._queries.clear()
+        self.queries.forget()
 
     def _started_coordinator(self) -> Coordinator:
         """The coordinator starts with the first late filter; if it is lost, another takes over."""
@@ -125,7 +130,7 @@ class Gate:
         planned = self._pipeline.run(query)
         plan = planned.plan
         planned.drop_plan()
-        self._queries.append(planned)
+        self.queries.add(planned)
         self.history.planned(query.number, planned)
         self._last = None
         self._reported = self._bridge.queries.plans_seen()
@@ -139,42 +144,36 @@ class Gate:
         """Free the late filters of queries that have ended."""
         if self._coordinator is not None:
             for ended, state in self._bridge.queries.ended_late():
-                for planned in list(self._queries):
-                    if planned.late is not None and planned.late.id == ended:
-                        planned.conclude()
+                self.queries.conclude(ended)
                 self._coordinator.registry.end(ended, QueryState(state))
 
     def report(self) -> QueryReport:
         """Return the report of the last query of the session."""
         try:
             self._note_unfiltered()
-            last = self._queries[-1].report() if self._queries else QueryReport(note="no query has run yet")
+            if self._last is not None:
+                self._last.failures = self._bridge.failures_of(self._last_number)
+                return self._last
+            return (
+                self.queries.report_of(self.queries[-1]) if self.queries else QueryReport(note="no query has run yet")
+            )
         except Exception as error:  # noqa: BLE001 - telling what happened must not fail either
             return QueryReport(failures=[*self._bridge.failures, str(error)], note="the last report could not be made")
-        report = self._last or last
-        report.failures = self._bridge.failures
-        return report
 
     def _note_unfiltered(self) -> None:
         """A query without a join never leaves the JVM, so its report is made when it is asked for."""
-        if (
-            self._bridge.queries.plans_seen() != self._reported
-            and (query := self._bridge.queries.last_seen()) is not None
-        ):
-            self._last = self._pipeline.unfiltered_report(query)
-            self._reported = self._bridge.queries.plans_seen()
-
-    def report_on(self, publication: str) -> QueryReport | None:
-        """Return the report of the last query that a publication narrows, if it is among those that are remembered."""
-        for planned in reversed(self._queries):
-            if planned.follows(publication):
-                return planned.report()
-        return None
+        seen = self._bridge.queries
+        if seen.plans_seen() != self._reported and (query := seen.last_seen()) is not None:
+            self._last, self._last_number = self._pipeline.unfiltered_report(query), seen.last_number()
+            self._reported = seen.plans_seen()
 
     def explain(self, frame: Any) -> tuple[Node, QueryReport]:
         """Take a DataFrame's query through the pipeline without running it; return its nodes and its report."""
-        planned = self._pipeline.run(self._bridge.query_of(frame), patient=True)
+        self._explained -= 1  # no query of the session has such a number
+        with self._bridge.working_on(self._explained):
+            planned = self._pipeline.run(self._bridge.query_of(frame), patient=True)
         report = planned.report()
+        report.failures = self._bridge.failures_of(self._explained)
         if planned.late is not None:
             planned.late.end()
         planned.conclude()

@@ -52,12 +52,16 @@ def test_a_plan_that_cannot_be_written_leaves_the_query_unfiltered(
 
 def test_the_next_query_is_filtered_again(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure is of one query; the next one has its filters."""
-    with enabled(spark):
+    with enabled(spark) as gate:
         monkeypatch.setattr(pipeline, "plan_filters", broken)
         spark.sql(QUERY).collect()
         monkeypatch.undo()
+        assert len(gate.report().failures) == 1
         spark.sql(QUERY).collect()
         assert_narrowed(headgate.report(spark), "fact", "k")
+        assert gate.report().failures == []
+        assert gate.reports[-1].failures == []
+        assert len(gate.failures) == 1
 
 
 def test_failures_are_logged_once_and_counted(
@@ -69,7 +73,8 @@ def test_failures_are_logged_once_and_counted(
         for _ in range(3):
             spark.sql(QUERY).collect()
         monkeypatch.undo()
-        assert len(gate.report().failures) == 3
+        assert len(gate.failures) == 3
+        assert gate.report().failures == gate.failures[-1:], "a report has what failed in its own query"
     assert [record.getMessage() for record in caplog.records if "stone" in record.getMessage()] != []
     assert sum("stone" in record.getMessage() for record in caplog.records) == 1
 

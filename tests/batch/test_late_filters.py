@@ -94,7 +94,7 @@ def test_a_filter_that_comes_between_two_tasks(
             rdd = spark.sql(query).rdd
             first = context.runJob(rdd, list, [0])
             release.set()
-            gate._queries[-1].late.join(60.0)
+            gate.queries[-1].late.join(60.0)
             others = context.runJob(rdd, list, range(1, rdd.getNumPartitions()))
             report = gate.report()
     assert_same(expected, rows_of_all([*first, *others]))
@@ -199,7 +199,7 @@ def test_a_build_that_fails_is_given_up(spark: SparkSession, star: Path, monkeyp
     monkeypatch.setattr(LateFilters, "_take_in", broken)
     with enabled(spark, max_wait="0s", non_blocking=True) as gate:
         assert_same(expected, rows_of(spark.sql(QUERY)))
-        gate._queries[-1].late.join(60.0)
+        gate.queries[-1].late.join(60.0)
         assert_same(expected, rows_of(spark.sql(QUERY)))
 
 

@@ -122,7 +122,7 @@ def test_numbers_while_the_query_runs(spark: SparkSession, star: Path, monkeypat
 
         assert read_after(range(1)) == 8
         release.set()
-        gate._queries[-1].late.join(60.0)
+        gate.queries[-1].late.join(60.0)
         closed = [8 - read_after(range(i, i + 1)) for i in range(1, 8)]
     # at most one of these seven files holds the key; each of the others counts when its task has ended
     steps = [after - before for before, after in zip([0, *closed], closed, strict=False)]

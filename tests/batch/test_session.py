@@ -494,13 +494,13 @@ def test_insert_select(spark: SparkSession, star: Path) -> None:
         with enabled(spark) as gate:
             spark.sql(f"insert into copied {QUERY}")
             assert any(scan.filters for report in gate.reports for scan in report.scans)
-            assert gate.report().failures == []
+            assert gate.failures == []
             assert_same(expected, rows_of(spark.table("copied")))
             spark.sql(f"insert overwrite copied {QUERY}")
             assert_same(expected, rows_of(spark.table("copied")))
             spark.sql(f"create table copied_too using parquet as {QUERY}")
             assert_same(expected, rows_of(spark.table("copied_too")))
-            assert gate.report().failures == []
+            assert gate.failures == []
     finally:
         spark.sql("drop table if exists copied")
         spark.sql("drop table if exists copied_too")
@@ -537,7 +537,7 @@ def test_two_threads_in_one_session(spark: SparkSession, star: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert gate.report().failures == []
+        assert gate.failures == []
         assert sum(any(scan.filters for scan in report.scans) for report in gate.reports) == 8
     assert [found[number] for number in range(8)] == expected
 

@@ -84,7 +84,7 @@ def test_a_write_while_the_query_is_planned(
                 assert first in possible, f"{name}: {first} is none of {possible}"
                 assert again in possible, f"{name}: {again} is none of {possible}"
                 assert after == possible[-1]
-                assert gate.report().failures == []
+                assert gate.failures == []
 
 
 @pytest.mark.parametrize("rows_kept", [True, False], ids=["rows kept", "rows not kept"])

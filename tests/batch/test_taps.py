@@ -32,7 +32,7 @@ def test_keys_are_noted_while_the_build_side_runs(spark: SparkSession, star: Pat
         with enabled(spark, max_wait="0s", non_blocking=True) as gate:
             frame = spark.sql(QUERY)
             assert_same(rows, rows_of(frame))
-            late = gate._queries[-1].late
+            late = gate.queries[-1].late
             assert late is not None
             spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
             late.join(60.0)
@@ -88,12 +88,12 @@ def test_a_limit_above_does_not_make_a_tap_incomplete(spark: SparkSession, star:
     """A join that stops early reads its shuffle in part, but the shuffle has been written whole."""
     with settings(spark, **NO_BROADCAST), enabled(spark, max_wait="0s", non_blocking=True) as gate:
         assert len(spark.sql(QUERY + " limit 2").collect()) == 2
-        late = gate._queries[-1].late
+        late = gate.queries[-1].late
         assert late is not None
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
         late.join(60.0)
         expected = spark.sql("select count(*) c from dim where grp = 3").collect()[0].c
-        assert late_filter(gate._queries[-1].report(), "k").values == expected
+        assert late_filter(gate.queries[-1].report(), "k").values == expected
 
 
 def test_taps_that_are_planned_and_never_run_are_given_up(spark: SparkSession, star: Path) -> None:
@@ -101,7 +101,7 @@ def test_taps_that_are_planned_and_never_run_are_given_up(spark: SparkSession, s
     with settings(spark, **NO_BROADCAST):
         with enabled(spark, max_wait="0s", non_blocking=True) as gate:
             spark.sql(QUERY)._jdf.queryExecution().optimizedPlan()
-            late = gate._queries[-1].late
+            late = gate.queries[-1].late
             assert late is not None
         late.join(60.0)
     assert not any(thread.is_alive() for thread in late._threads)

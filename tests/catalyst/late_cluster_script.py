@@ -218,7 +218,7 @@ def tasks_done(spark: SparkSession) -> int:
 
 def told(spark: SparkSession, running: Running, expected: Counter[Any]) -> dict[str, Any]:
     """Return what became of a query and its late filters, when all of them are published."""
-    if (filters := headgate.enable(spark)._queries[-1].late) is not None:
+    if (filters := headgate.enable(spark).queries[-1].late) is not None:
         filters.join(DEADLINE)
     report = headgate.report(spark)
     late = [f for f in report.filters if f.late is not None]

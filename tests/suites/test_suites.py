@@ -88,7 +88,7 @@ def test_same_rows(session_of: Callable[[str, str], tuple[Any, Gate]], suite: st
 
     assert result.failed == ""
     assert result.differs == ""
-    assert gate.report().failures == []
+    assert gate.failures == []
 
 
 def test_the_suites_are_whole() -> None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from threading import local
 from typing import Any
 
 from pyspark.java_gateway import ensure_callback_server_started
@@ -33,22 +36,37 @@ class _Callback:
 
     def __init__(self, rewrite: Rewrite, classes: JavaClasses) -> None:
         self._rewrite, self._classes = rewrite, classes
-        self.failures: list[str] = []
+        self.failures: deque[tuple[int, str]] = deque(maxlen=100)  # each with the number of its query, or 0
+        self._at_work = local()
 
     def apply(self, context: Any) -> Any:
         try:
-            return self._rewrite(CatalystQuery(context, self._classes))
+            query = CatalystQuery(context, self._classes)
+            with self.working_on(query.number):
+                try:
+                    return self._rewrite(query)
+                except Exception as error:  # noqa: BLE001 - the failure is of this query
+                    self.note(error)
         except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
             self.note(error)
-            return None
+        return None
+
+    @contextmanager
+    def working_on(self, number: int) -> Iterator[None]:
+        """Count failures of this thread to a query for a while."""
+        before = getattr(self._at_work, "number", 0)
+        self._at_work.number = number
+        try:
+            yield
+        finally:
+            self._at_work.number = before
 
     def note(self, error: Exception, what: str = "left a query unfiltered") -> None:
         """Count a failure and what followed from it; the first one is logged."""
         if not self.failures:
             log.warning("Headgate %s: %s (later failures are only counted)", what, error)
             log.debug("%s", traceback.format_exc())
-        self.failures.append(f"{type(error).__name__}: {error}"[:500])
-        del self.failures[:-100]
+        self.failures.append((getattr(self._at_work, "number", 0), f"{type(error).__name__}: {error}"[:500]))
 
     def toString(self) -> str:  # noqa: N802 - Java's name
         return "headgate"
@@ -120,8 +138,19 @@ class SparkBridge:
 
     @property
     def failures(self) -> list[str]:
-        """What went wrong inside Headgate, newest last; the queries ran unfiltered."""
-        return [*self._callback.failures, *texts(self._rule.failures())]
+        """What went wrong inside Headgate in this session, newest last."""
+        return [*(text for _, text in list(self._callback.failures)), *texts(self._rule.failures())]
+
+    def failures_of(self, number: int) -> list[str]:
+        """Return what went wrong in one query."""
+        if not number:
+            return []
+        found = [text for of, text in list(self._callback.failures) if of == number]
+        return [*found, *texts(self._rule.failuresOf(number))]
+
+    def working_on(self, number: int) -> AbstractContextManager[None]:
+        """Count failures of this thread to a query for a while."""
+        return self._callback.working_on(number)
 
     def note_failure(self, error: Exception, what: str = "left a query unfiltered") -> None:
         """Count a failure of Headgate, and what followed from it."""
@@ -195,6 +224,10 @@ class SparkQueries:
     def plans_seen(self) -> int:
         """Return how many optimized plans the rule has seen."""
         return int(self._rule.seen())
+
+    def last_number(self) -> int:
+        """Return the number of the query that the rule saw last, or 0."""
+        return int(self._rule.seenNumber())
 
     def last_seen(self) -> CatalystQuery | None:
         """Return the last optimized plan that the rule saw, before it was changed."""

@@ -141,7 +141,7 @@ def why_lines(report: QueryReport) -> list[str]:
         for join in report.joins
         if join.reason
     ]
-    lines += [f"Headgate failed in this session, and went on without: {failure}." for failure in report.failures]
+    lines += [f"Headgate failed in this query, and went on without: {failure}." for failure in report.failures]
     if report.note:
         lines.append(report.note)
     return lines or ["The query has no join and no scan that a filter could narrow."]

@@ -231,7 +231,7 @@ class QueryReport:
         return [(join.condition or join.type, join.reason) for join in self.joins if join.reason]
 
     def _lines(self) -> list[str]:
-        failures = [f"Headgate failed in this session, and went on without: {failure}" for failure in self.failures]
+        failures = [f"Headgate failed in this query, and went on without: {failure}" for failure in self.failures]
         note = f". {self.note}" if self.note else ""
         return [*failures, f"planning {self.plan_ms:.0f} ms, builds {self.build_ms:.0f} ms{note}"]
 

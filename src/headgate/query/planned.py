@@ -21,6 +21,7 @@ class PlannedQuery:
     def __init__(self, query: CatalystQuery, run: QueryRun, plan: Any, late: LateFilters | None = None) -> None:
         self.plan, self.late = plan, late
         self.root: Node = run.plan.root
+        self.number = query.number
         self._query = query
         self._run: QueryRun | None = run
         self._report = QueryReport()

@@ -31,6 +31,7 @@ public class GateRule extends Rule {
   private final ThreadLocal finished = new ThreadLocal();
   private volatile WeakReference lastSeen;
   private volatile long seen;
+  private volatile long seenNumber;
   private final Failures failures = new Failures();
   private volatile boolean closed;
   /** Whether only DataFrames that ask for it are filtered. */
@@ -94,7 +95,7 @@ public class GateRule extends Rule {
       Object rewritten = rewrite.apply(context);
       if (rewritten instanceof LogicalPlan) result = (LogicalPlan) rewritten;
     } catch (Throwable failure) {
-      failures.note("a query", failure);
+      failures.note("a query", failure, context.number);
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     if (context.cancelled != null) Rethrow.raise(context.cancelled);
@@ -108,7 +109,7 @@ public class GateRule extends Rule {
       QueryContext context = contextOf(merge.asJoin(session));
       result = merge.with(narrowed(context), context);
     } catch (Throwable failure) {
-      failures.note("a MERGE", failure);
+      failures.note("a MERGE", failure, seenNumber);
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     finished.set(new WeakReference(result));
@@ -121,7 +122,7 @@ public class GateRule extends Rule {
     try {
       result = StreamGate.narrow(session, plan, failures);
     } catch (Throwable failure) {
-      failures.note("a micro-batch", failure);
+      failures.note("a micro-batch", failure, 0L);
       if (failure instanceof Error && !(failure instanceof LinkageError)) throw (Error) failure;
     }
     finished.set(new WeakReference(result));
@@ -144,10 +145,11 @@ public class GateRule extends Rule {
 
   /** A query that cannot be told of is a query all the same. */
   private void remember(LogicalPlan plan, String note) {
+    seenNumber = 0L;
     try {
-      queries.note(session, plan, note);
+      seenNumber = queries.note(session, plan, note);
     } catch (Throwable failure) {
-      failures.note("the record of a query", failure);
+      failures.note("the record of a query", failure, 0L);
     }
   }
 
@@ -183,7 +185,10 @@ public class GateRule extends Rule {
 
   public LogicalPlan lastSeen() { return (LogicalPlan) held(lastSeen); }
   public long seen() { return seen; }
+  /** The number of the query that was seen last, or 0. */
+  public long seenNumber() { return seenNumber; }
   public java.util.List failures() { return failures.texts(); }
+  public java.util.List failuresOf(long number) { return failures.of(number); }
   /** The queries of the session that are new or have ended since a version, as JSON. */
   public String queriesSince(long version) throws Exception { return queries.since(version); }
   /** Waits until Spark has told its listeners what happened so far, such as the end of the last query. */

@@ -46,7 +46,7 @@ public class StreamGate {
     } catch (Exception failure) {
       record.failure = failure.toString();
       record.sources.clear();
-      failures.note("a micro-batch", failure);
+      failures.note("a micro-batch", failure, 0L);
     }
     record.end();
     if (PLANNED.put(batch.execution, Boolean.TRUE) == null) remember(batch.queryId, record);

@@ -1,0 +1,57 @@
+"""The last queries that went through Headgate in one session, and their reports."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from headgate.observe import QueryReport, QueryReports
+from headgate.query.planned import PlannedQuery
+
+_MOST = 100
+
+
+class RememberedQueries:
+    """The last hundred, oldest first; ``failures_of`` says what failed in the query of some number."""
+
+    def __init__(self, failures_of: Callable[[int], list[str]]) -> None:
+        self._queries: deque[PlannedQuery] = deque(maxlen=_MOST)
+        self._failures_of = failures_of
+
+    def add(self, planned: PlannedQuery) -> None:
+        """Remember a query."""
+        self._queries.append(planned)
+
+    def forget(self) -> None:
+        """Forget all of them."""
+        self._queries.clear()
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def __iter__(self) -> Iterator[PlannedQuery]:
+        return iter(list(self._queries))
+
+    def __getitem__(self, at: int) -> PlannedQuery:
+        return self._queries[at]
+
+    def reports(self) -> QueryReports:
+        """Return their reports."""
+        return QueryReports(self.report_of(planned) for planned in self)
+
+    def report_of(self, planned: PlannedQuery) -> QueryReport:
+        """Return the report of one of them, with what failed in it."""
+        report = planned.report()
+        report.failures = self._failures_of(planned.number)
+        return report
+
+    def report_on(self, publication: str) -> QueryReport | None:
+        """Return the report of the last query that a publication narrows, if there is one."""
+        following = (planned for planned in reversed(list(self)) if planned.follows(publication))
+        return next((self.report_of(planned) for planned in following), None)
+
+    def conclude(self, late: str) -> None:
+        """Make the last report of the query with these late filters, which has ended."""
+        for planned in self:
+            if planned.late is not None and planned.late.id == late:
+                planned.conclude()
