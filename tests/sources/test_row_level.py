@@ -30,6 +30,7 @@ WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (k, v, s, p) V
         "UPDATE {target} SET v = -1 WHERE k IN (SELECT k FROM changes WHERE v > 1)",
     ],
 )
+@pytest.mark.sampled(3)
 def test_subqueries_of_update_and_delete_say_which_files(spark: SparkSession, mode: str, statement: str) -> None:
     changes(spark, SOME)
     _, scans = same(spark, statement, Target(mode))
@@ -44,6 +45,7 @@ def test_subqueries_of_update_and_delete_say_which_files(spark: SparkSession, mo
         "UPDATE {target} SET v = -1 WHERE k IN (SELECT k FROM changes) OR v = 5",
     ],
 )
+@pytest.mark.sampled(3)
 def test_rows_outside_of_the_subquery_may_be_meant(spark: SparkSession, mode: str, statement: str) -> None:
     changes(spark, SOME)
     on, scans = same(spark, statement, Target(mode))
@@ -68,6 +70,7 @@ def test_a_branch_is_changed_and_the_table_is_not(spark: SparkSession, mode: str
         ("p", "t.k = s.k AND t.p = cast(s.k / 500 AS int)"),
     ],
 )
+@pytest.mark.sampled(3)
 def test_partitions(spark: SparkSession, mode: str, partitions: str, on: str) -> None:
     changes(spark, SOME)
     same(spark, UPSERT.replace("t.k = s.k", on), Target(mode, partitions=partitions))
