@@ -185,6 +185,12 @@ SETTINGS: tuple[Setting, ...] = (
         "`headgate ui`; it holds the text of queries. Read when Headgate is enabled",
     ),
     _flag(
+        "classCache",
+        "true",
+        "whether the Java classes that Spark's compiler makes are kept in the user's cache folder (~/.cache/headgate) "
+        "for the next program. Read when Headgate is enabled first",
+    ),
+    _flag(
         "watermark.strict",
         "false",
         "whether streams drop late rows that Spark would keep",
@@ -233,6 +239,7 @@ class Settings:
     coordinator_port: int = _DEFAULTS["coordinator_port"]
     page: bool = _DEFAULTS["page"]
     event_log: str = _DEFAULTS["event_log"]
+    class_cache: bool = _DEFAULTS["class_cache"]
 
 
 def checked(name: str, value: Any) -> str:

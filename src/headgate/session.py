@@ -34,7 +34,7 @@ class Gate:
         self._pipeline = QueryPipeline(self._coordinator_if_any, self._is_running)
         self._last: QueryReport | None = None
         self._reported = self._last_number = self._explained = 0
-        self._bridge = SparkBridge(spark, self._rewrite)
+        self._bridge = SparkBridge(spark, self._rewrite, texts)
         self.queries = RememberedQueries(self._bridge.failures_of)
         self._bridge.filter_only_marked(only_marked)
         self._bridge.declare(SETTINGS)

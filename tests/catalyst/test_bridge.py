@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,8 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headgate
-from headgate.catalyst import CatalystQuery, SparkBridge
-from headgate.catalyst.compiler import compiled, java_sources
+from headgate.catalyst import CatalystQuery, SparkBridge, compiler
+from headgate.catalyst.compiler import _compiled_jar, compiled, java_sources, keeps_classes
 from headgate.catalyst.query import handed_over
 from headgate.collect import BuildKey, BuildRequest, RunningWave
 from headgate.domain import Kind, Limits
@@ -142,13 +144,48 @@ def test_classes_are_compiled_once_for_a_context(spark: SparkSession, pair: Path
 def test_the_jvm_accepts_every_compiled_class(spark: SparkSession) -> None:
     """Each class passes the JVM's verifier, inner ones too: what is compiled is not loaded before it is used."""
     loader, jvm = compiled(spark.sparkContext)._loader, spark.sparkContext._jvm
-    (home,) = Path(spark.sparkContext._temp_dir).glob("headgate-*")
-    classes = home / "classes" / "headgate"
-    names = [file.relative_to(classes).with_suffix("").as_posix() for file in classes.rglob("*.class")]
+    names = [name.removesuffix(".class") for name in _loaded_classes(spark)]
 
-    assert set(java_sources()) <= set(names)
+    assert {f"headgate/{name}" for name in java_sources()} <= set(names)
     for name in names:
-        jvm.java.lang.Class.forName(f"headgate.{name.replace('/', '.')}", True, loader)
+        jvm.java.lang.Class.forName(name.replace("/", "."), True, loader)
+
+
+def _loaded_classes(spark: SparkSession) -> dict[str, bytes]:
+    (jar,) = Path(spark.sparkContext._temp_dir).glob("headgate-*/*.jar")
+    with zipfile.ZipFile(jar) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if name.endswith(".class")}
+
+
+def test_classes_that_were_kept_are_those_that_the_sources_give(spark: SparkSession, tmp_path: Path) -> None:
+    """The first program of a Spark version compiles; others take what it has kept."""
+    loader = compiled(spark.sparkContext)._loader.getParent()  # one that does not know the classes yet
+    jar = _compiled_jar(spark.sparkContext, java_sources(), tmp_path, loader)
+    with zipfile.ZipFile(io.BytesIO(jar)) as archive:
+        fresh = {name: archive.read(name) for name in archive.namelist() if name.endswith(".class")}
+
+    assert fresh == _loaded_classes(spark)
+
+
+def test_classes_are_kept_unless_a_setting_forbids_it(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = io.BytesIO()
+    zipfile.ZipFile(packed, "w").close()
+    made: list[int] = []
+
+    def compiled_now(*_: object) -> bytes:
+        made.append(1)
+        return packed.getvalue()
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(compiler, "_compiled_jar", compiled_now)
+    for keep in (False, True, True):
+        assert compiler._jar(spark.sparkContext, {}, tmp_path, None, keep=keep) == packed.getvalue()
+        assert (tmp_path / "cache").exists() == keep
+    assert len(made) == 2
+    assert keeps_classes(spark, {})
+    assert not keeps_classes(spark, {"class_cache": "false"})
 
 
 def test_the_sources_come_with_the_package() -> None:

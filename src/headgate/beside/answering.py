@@ -18,7 +18,7 @@ from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 from pyspark.sql import SparkSession
 
 from headgate.api import disable, enable, gate_of
-from headgate.catalyst.compiler import compiled
+from headgate.catalyst.compiler import compiled, keeps_classes
 from headgate.catalyst.sentences import sentence
 from headgate.errors import BadInput
 from headgate.observe import explain_text
@@ -67,19 +67,21 @@ class Answering:
         with suppress(Exception):
             self._disable("")
 
-    def _spark(self) -> Any:
-        """Return the client's session with a classic face."""
+    def _spark(self, **options: Any) -> Any:
+        """Return the client's session with a classic face; options are those that it is enabled with."""
         if self._session is None:
             entry = self._server.entry_point
             java = entry.context()
             SparkContext._ensure_initialized(gateway=self._server)
             context = SparkContext(gateway=self._server, jsc=java, conf=SparkConf(_jconf=java.getConf()))
-            compiled(context, entry.loader())
-            self._session = SparkSession(context, entry.session())
+            session = SparkSession(context, entry.session())
+            compiled(context, entry.loader(), keep=keeps_classes(session, options))
+            self._session = session
         return self._session
 
     def _enable(self, argument: str) -> str:
-        enable(self._spark(), **msgspec.json.decode(argument or "{}"))
+        options = msgspec.json.decode(argument or "{}", type=dict[str, Any])
+        enable(self._spark(**options), **options)
         return ""
 
     def _gate(self) -> Any:

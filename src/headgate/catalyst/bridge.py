@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import local
@@ -19,7 +19,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
-from headgate.catalyst.compiler import JavaClasses, compiled, texts
+from headgate.catalyst.compiler import JavaClasses, compiled, keeps_classes, texts
 from headgate.catalyst.query import CatalystQuery
 from headgate.catalyst.wire import SeenQueries, decoded
 from headgate.config import Setting, key_of
@@ -78,10 +78,10 @@ class _Callback:
 class SparkBridge:
     """The rule inside one session."""
 
-    def __init__(self, spark: SparkSession, rewrite: Rewrite) -> None:
+    def __init__(self, spark: SparkSession, rewrite: Rewrite, options: Mapping[str, str] | None = None) -> None:
         _check_classic(spark)
         self._spark = spark
-        self._classes = compiled(spark.sparkContext)
+        self._classes = compiled(spark.sparkContext, keep=keeps_classes(spark, options or {}))
         self._datasets = getattr(spark._jvm, "org.apache.spark.sql.classic.Dataset")
         ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
         self._callback = _Callback(rewrite, self._classes)

@@ -309,9 +309,11 @@ def _report_row(number: int, report: QueryReport) -> tuple[str, ...]:
 def _why_all_files(read: ToldRead) -> str:
     if not read.without:
         return "every file may hold a match; cluster the table by the column of the filter to let it skip files"
-    columns = ", ".join(read.without)
-    todo = f"delta.dataSkippingStatsColumns (Delta) or write.metadata.metrics.column.{read.without[0]}=full (Iceberg)"
-    return f"the table keeps no statistics of {columns} for its files; set {todo}, and rewrite the files"
+    columns, first = ", ".join(read.without), read.without[0]
+    return (
+        f"the table keeps no statistics of {columns} for its files; set delta.dataSkippingStatsColumns (Delta) or "
+        f"write.metadata.metrics.column.{first}=full (Iceberg), and rewrite the files"
+    )
 
 
 def _strip_title(scan: ScanReport) -> str:
