@@ -105,6 +105,18 @@ def test_a_filter_that_never_comes_leaves_everything(
         assert strips(gate.report()) == ([8, 0], [32, 0])
 
 
+def test_a_filter_that_removes_nothing_has_arrived_all_the_same(
+    spark: SparkSession, star: Path, come_first: None
+) -> None:
+    """Every seventh key lies in every row group, and the join is by broadcast, so rows are not tested either."""
+    report = same_rows(spark, lambda: spark.sql(QUERY.replace("0 and 100", "0 and 800")), **LATE)
+    told = late_filter(report, "k").late
+    assert told is not None
+    assert (told.removed, told.applied, told.opened_before) == (0, None, 0)
+    assert told.received is not None
+    assert str(told).startswith("arrived after ")
+
+
 def test_numbers_while_the_query_runs(spark: SparkSession, star: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks are run one by one: what a task has left unread counts when it has ended."""
     one_file_a_task = {

@@ -225,7 +225,7 @@ def published_amid(spark: SparkSession, barrier: Barrier, expected: Counter[Any]
         running.join()
     found = told(spark, running, expected)
     filters = [f for f in headgate.report(spark).filters if f.late is not None]
-    return {**found, "reason": filters[0].reason}
+    return {**found, "reason": filters[0].reason, "arrival": str(filters[0].late)}
 
 
 def status(gate: Any, path: str) -> int:

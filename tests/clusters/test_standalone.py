@@ -143,6 +143,8 @@ def test_executors_behind_a_firewall_read_without_late_filters(told: Told) -> No
     for query in found["cut_off"]:
         check_same(query)
         assert (query["failures"], query["states"]) == ([], {"k": "late"})
+        assert "no task had it; " in query["arrival"]
+        assert query["late"]["k"]["received"] is None
     last = found["cut_off"][-1]
 
     assert last["late"]["k"]["opened_cut_off"] > 0

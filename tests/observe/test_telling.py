@@ -116,6 +116,15 @@ def test_executors_that_cannot_reach_the_coordinator() -> None:
     assert (partly.state, partly.reason, why in str(both)) == (FilterState.APPLIED_LATE, "", True)
 
 
+def test_a_filter_has_arrived_where_a_task_had_it() -> None:
+    """Publishing it is not enough: executors may not reach the coordinator, and a short query ends before they know."""
+    published = LateReport(asked=1.0, published=2.5)
+    assert str(LateReport(asked=1.0)).startswith("did not arrive while the query ran; ")
+    assert str(published).startswith("published after 1.50 s, and no task had it; ")
+    assert str(published.with_(LateReport(received=3.0))).startswith("arrived after 1.50 s; ")
+    assert str(published.with_(LateReport(rows=3))).startswith("arrived after 1.50 s; ")
+
+
 def test_files_closed_without_a_count_hide_the_row_groups() -> None:
     """A number that is not known is not shown."""
     late = LateFacts({TO_FACT.id: LateReport()}, {FACT: Unread(1, 0, 1000, 1)})

@@ -21,8 +21,9 @@ from headgate.prune.strips import Strips
 class LateReport:
     """What became of a filter that the query did not wait for. Times are seconds since 1970, or None.
 
-    ``opened_before`` counts files that were opened before it had come, and ``opened_cut_off`` those of them that were
-    opened by executors which could not reach the ``coordinator``; the others count what it removed afterwards.
+    ``received`` is when the first task had it, whether or not it removed something. ``opened_before`` counts files that
+    were opened before it had come, and ``opened_cut_off`` those of them that were opened by executors which could not
+    reach the ``coordinator``; the others count what it removed afterwards.
     """
 
     asked: float | None = None
@@ -76,12 +77,19 @@ class LateReport:
             "spark.headgate.coordinator.port to one that they can reach"
         )
 
+    @property
+    def _arrival(self) -> str:
+        """Say whether it arrived: only a task that had it can know."""
+        after = "" if self.published is None or self.asked is None else f" after {self.published - self.asked:.2f} s"
+        if self.received is not None or self.removed:
+            return f"arrived{after}"
+        return (
+            "did not arrive while the query ran" if self.published is None else f"published{after}, and no task had it"
+        )
+
     def __str__(self) -> str:
         removed = f"{self.files:,} files, {self.row_groups:,} row groups, {self.rows:,} rows removed"
-        after = "" if self.published is None or self.asked is None else f" after {self.published - self.asked:.2f} s"
-        never = self.published is None and self.received is None and not (self.files or self.row_groups or self.rows)
-        arrived = "did not arrive while the query ran" if never else f"arrived{after}"
-        told = f"{arrived}; {self.opened_before:,} files opened without it; {removed}"
+        told = f"{self._arrival}; {self.opened_before:,} files opened without it; {removed}"
         return f"{told}; {self.cut_off}" if self.cut_off else told
 
 

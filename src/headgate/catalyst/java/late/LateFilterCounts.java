@@ -26,6 +26,12 @@ public class LateFilterCounts extends AccumulatorV2 {
     if (cutOff) counted[filter * FIELDS + OPENED_CUT_OFF]++;
   }
 
+  /** A task has the filter, whether or not it removes something. */
+  public void arrived(int filter, long receivedAt) {
+    int at = filter * FIELDS + RECEIVED;
+    if (counted[at] == 0L) counted[at] = receivedAt;
+  }
+
   /** Called for each row, so only the first call looks at the clock. */
   public void rowDropped(int filter, long receivedAt) {
     int at = filter * FIELDS;
@@ -40,7 +46,7 @@ public class LateFilterCounts extends AccumulatorV2 {
   }
 
   private void applied(int at, long receivedAt) {
-    counted[at + RECEIVED] = receivedAt;
+    if (counted[at + RECEIVED] == 0L) counted[at + RECEIVED] = receivedAt;
     counted[at + APPLIED] = System.currentTimeMillis();
   }
 

@@ -39,6 +39,7 @@ public class LateGate implements java.io.Serializable {
   public boolean mayMatch(PartitionedFile file) {
     for (int i = 0; i < filters.length; i++) {
       LateDomain domain = source.state().find(filters[i].id);
+      if (domain != null) counts.arrived(filters[i].number, source.state().receivedAt(filters[i].id));
       if (domain == null || !filters[i].isOfPartitions()) continue;
       if (!filters[i].mayMatch(domain, file.partitionValues())) {
         counts.removed(filters[i].number, source.state().receivedAt(filters[i].id));

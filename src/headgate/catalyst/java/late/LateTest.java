@@ -62,6 +62,7 @@ public class LateTest extends scala.runtime.AbstractFunction1 implements java.io
     seenVersion = state.version;
     settled = state.isComplete(filter);
     domain = state.find(filter);
+    if (domain != null) counts.arrived(number, state.receivedAt(filter));
   }
 
   public boolean equals(Object other) {
