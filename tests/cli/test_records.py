@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import msgspec
@@ -42,6 +43,14 @@ def test_bad_logs_are_one_sentence(called: Command, tmp_path: Path) -> None:
     assert "there is no event log" in refusal(called("report", str(tmp_path / "nowhere.jsonl")))
     (tmp_path / "text.jsonl").write_text("hello\n")
     assert "is not an event log of Headgate" in refusal(called("ui", str(tmp_path / "text.jsonl"), "--no-browser"))
+
+
+def test_a_port_that_is_taken_is_one_sentence(called: Command, tmp_path: Path) -> None:
+    write(tmp_path / "log.jsonl", 1)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = refusal(called("ui", str(tmp_path / "log.jsonl"), "--no-browser", "--port", str(port)))
+    assert f"port {port}" in told
 
 
 def test_a_log_is_followed(tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import grpc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 import headgate
@@ -87,6 +89,47 @@ def until(happened: Callable[[], bool]) -> bool:
     return happened()
 
 
+class Forbidding(grpc.GenericRpcHandler):
+    """A Connect server in front of another, which takes all calls but artifacts."""
+
+    def __init__(self, behind: str) -> None:
+        self._channel = grpc.insecure_channel(behind)
+
+    def service(self, details: Any) -> Any:
+        def answer(messages: Any, context: Any) -> Any:
+            if details.method.endswith("/AddArtifacts"):
+                context.abort(grpc.StatusCode.PERMISSION_DENIED, "artifacts are not allowed here")
+            call = self._channel.stream_stream(details.method)(messages, metadata=details.invocation_metadata)
+            yield from call
+
+        return grpc.stream_stream_rpc_method_handler(answer)
+
+
+@contextlib.contextmanager
+def forbidding_artifacts(address: str) -> Iterator[str]:
+    """Where a server listens that forbids artifacts."""
+    server = grpc.server(ThreadPoolExecutor(8))
+    server.add_generic_rpc_handlers((Forbidding(address.removeprefix("sc://").partition("/")[0]),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        server.stop(None).wait()
+
+
+def cloned(original: Any, expected: Any) -> list[Any]:
+    """What a copy of an enabled session gives: its rows, and what it says of Headgate."""
+    if not hasattr(original, "cloneSession"):
+        return [True, "this Spark cannot do it"]
+    twin = original.cloneSession()
+    try:
+        same = twin.sql(QUERY).collect() == expected
+        return [same, headgate.report(twin).note, sentence_of(lambda: headgate.enable(twin))]
+    finally:
+        twin.stop()
+
+
 def main() -> None:
     address, folder = sys.argv[1], Path(sys.argv[2])
     told: dict[str, Any] = {}
@@ -107,6 +150,7 @@ def main() -> None:
     told["unknown command"] = sentence_of(lambda: gate._ask("eval 1 + 1"))
     told["bad setting"] = sentence_of(lambda: headgate.enable(a, strategy="fast"))
     told["publish"] = sentence_of(lambda: headgate.publish(a.table("fact"), "k"))
+    told["cloned"] = cloned(a, small)
     headgate.disable(a)
     told["disabled"] = [a.sql(QUERY).collect() == small, headgate.report(a).note]
     headgate.enable(a, strategy="always", non_blocking=False)
@@ -133,6 +177,10 @@ def main() -> None:
     c.conf.set("spark.headgate.connect.python", str(bare))
     told["no packages"] = sentence_of(lambda: headgate.enable(c))
     told["still answers"] = c.sql(QUERY).collect() == small
+    with forbidding_artifacts(address) as guarded:
+        d = session(guarded, folder)
+        told["no artifacts"] = [sentence_of(lambda: headgate.enable(d)), d.sql(QUERY).collect() == small]
+        d.stop()
     b.stop()
     c.stop()
     sys.stdout.write(json.dumps(told))

@@ -89,6 +89,19 @@ def test_what_cannot_be_done_is_told_in_a_sentence(told: dict[str, Any]) -> None
     assert "lacks" in told["no packages"]
     assert "-m pip install" in told["no packages"]
     assert told["still answers"]
+    forbidden, same = told["no artifacts"]
+    assert forbidden.startswith("this Spark Connect server does not let a session bring a jar with a Java function: ")
+    assert "artifacts are not allowed here" in forbidden
+    assert "\n" not in forbidden
+    assert same
+
+
+def test_a_copy_of_an_enabled_session_runs_without_headgate(told: dict[str, Any]) -> None:
+    """It has the rules of the original, but its executors have no classes of Headgate: its queries must not fail."""
+    same, note, *enabled = told["cloned"]
+    assert same, told["cloned"]
+    assert enabled in ([], ["it was not refused"]), told["cloned"]
+    assert note
 
 
 def test_the_jar_is_made_of_the_sources() -> None:

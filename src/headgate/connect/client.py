@@ -7,6 +7,7 @@ evaluated as code.
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from threading import Lock
@@ -102,7 +103,10 @@ def _upload(spark: Any) -> None:
 
 
 def _refused(error: Exception) -> str:
-    first = str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
+    said = str(error).strip()
+    # gRPC reports a call that was refused on many lines; one of them has what the server said
+    details = re.search(r'details = "(.+)"', said)
+    first = (details[1] if details else said.splitlines()[0] if said else type(error).__name__)[:300]
     return (
         f"this Spark Connect server does not let a session bring a jar with a Java function: {first}; ask whoever runs "
         "it, or use a classic session (SparkSession.builder.master(...))"

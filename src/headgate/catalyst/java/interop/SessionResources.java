@@ -10,6 +10,16 @@ public class SessionResources {
   /** Whether this thread works for a session that keeps what it brought to itself. */
   public static boolean areOwn() { return JobArtifactSet$.MODULE$.getCurrentJobArtifactState().isDefined(); }
 
+  /**
+   * Whether this thread works for another session, which keeps what it brought to itself. A copy of a session has its rules,
+   * but not its jars: executors would not find the classes of a plan that such a rule has changed.
+   */
+  public static boolean areOfAnother(SparkSession session) {
+    scala.Option active = SparkSession.getActiveSession();
+    if (active.isEmpty() || active.get() == session) return false;
+    return ((SparkSession) active.get()).artifactManager().state() != null;
+  }
+
   /** Does some work with the session's own resources; ``own`` is what `areOwn` said in the query's thread. */
   public static void with(SparkSession session, boolean own, final Callable work) throws Exception {
     if (!own) {

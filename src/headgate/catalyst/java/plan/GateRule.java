@@ -4,6 +4,7 @@ import headgate.format.Published;
 import headgate.interop.Failures;
 import headgate.interop.ListenerBus;
 import headgate.interop.Rethrow;
+import headgate.interop.SessionResources;
 import headgate.late.QueryEnds;
 import headgate.scan.Alternatives;
 import headgate.scan.EvenTasks;
@@ -57,6 +58,7 @@ public class GateRule extends Rule {
   public TreeNode apply(TreeNode plan) {
     // the batch runs to a fixed point: a plan that was just returned from here is done
     if (closed || paused.get() != null || plan == held((WeakReference) finished.get())) return plan;
+    if (SessionResources.areOfAnother(session)) return plan;
     // a subquery is optimized by itself first, but may yet become a join of the whole plan
     if (plan instanceof Subquery) return plan;
     LogicalPlan logical = (LogicalPlan) plan;
