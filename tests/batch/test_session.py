@@ -178,6 +178,7 @@ GOOD = {
     "coordinator.host": ("127.0.0.1", "auto"),
     "coordinator.port": (4041, "0"),
     "page": (False, "true"),
+    "classCache": (False, "true"),
     "eventLog": ("", "kept.jsonl"),
 }
 BAD = {
@@ -201,6 +202,7 @@ BAD = {
     "coordinator.host": ("this machine", "a name or address"),
     "coordinator.port": ("65536", "a port from 1 to 65535"),
     "page": ("hidden", "true or false"),
+    "classCache": ("sometimes", "true or false"),
     "eventLog": ("s3://bucket/logs", "a local file that ends in .jsonl"),
 }
 
