@@ -70,6 +70,16 @@ def test_the_last_plan_of_an_adaptive_query_stays(spark: SparkSession, star: Pat
     assert "Headgate: [" not in described
 
 
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_a_scan_that_is_left_with_no_file(spark: SparkSession, star: Path, adaptive: str) -> None:
+    """Nothing of it is run, so no job tells when it ends."""
+    query = SOME.replace("0 and 40", "-9 and -1")
+    plain = {"spark_sql_adaptive_enabled": adaptive, "spark_sql_autoBroadcastJoinThreshold": "-1"}
+    with settings(spark, **plain), enabled(spark):
+        assert not rows_of(spark.sql(query))
+    assert shown(spark)[1] == {FILES: "8"}
+
+
 def test_what_late_filters_left_out(spark: SparkSession, star: Path, come_first: None) -> None:
     with enabled(spark, **LATE):
         spark.sql(SOME).collect()

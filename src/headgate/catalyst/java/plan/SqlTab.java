@@ -63,6 +63,9 @@ public class SqlTab extends SparkListener {
       } else if (event instanceof SparkListenerSQLAdaptiveExecutionUpdate) {
         SparkListenerSQLAdaptiveExecutionUpdate update = (SparkListenerSQLAdaptiveExecutionUpdate) event;
         show(update.executionId(), update.physicalPlanDescription(), update.sparkPlanInfo());
+      } else if (event instanceof SparkListenerDriverAccumUpdates) {
+        // a scan that has listed its files says so; one that is left with none has no job that could end
+        tell(Long.valueOf(((SparkListenerDriverAccumUpdates) event).executionId()));
       } else if (event instanceof SparkListenerSQLExecutionEnd) {
         long number = ((SparkListenerSQLExecutionEnd) event).executionId();
         open.remove(Long.valueOf(number));
