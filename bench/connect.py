@@ -75,8 +75,14 @@ def main() -> int:
             seconds = [enabled(first), enabled(second), enabled(first)]
             through_connect = added(first)
         child = [sys.executable, "-m", "bench.connect", "classic", str(folder / "tables")]
-        environment = os.environ | {"SPARK_HOME": str(spark_home(folder / "classic"))}
-        done = subprocess.run(child, capture_output=True, text=True, check=True, env=environment)
+        # PySpark notes in the environment that this process is a client of Connect; the other one is not
+        inherited = {
+            key: text for key, text in os.environ.items() if not key.startswith(("SPARK_CONNECT", "SPARK_REMOTE"))
+        }
+        environment = inherited | {"SPARK_HOME": str(spark_home(folder / "classic"))}
+        done = subprocess.run(child, capture_output=True, text=True, check=False, env=environment)
+        if done.returncode:
+            raise SystemExit(f"the classic session failed: {done.stderr[-2000:]}")
         beside = float(json.loads(done.stdout.splitlines()[-1]))
     what = f"a query: added by Headgate, beside a classic session ({through_connect:.0f} ms, {beside:.0f} ms)"
     results = [
