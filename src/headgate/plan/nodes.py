@@ -74,9 +74,11 @@ class Node:
 
     def walk(self) -> Iterator[Node]:
         """Yield this node and all below it, in pre-order."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        left = [self]
+        while left:  # not by recursion: rules walk the same plans again and again
+            node = left.pop()
+            yield node
+            left.extend(reversed(node.children))
 
     def scans(self) -> list[Scan]:
         """Return the scans at or below this node."""
