@@ -22,7 +22,12 @@ from headgate.domain import Kind, Limits
 from headgate.tables import read_local_tails
 
 
-@pytest.mark.parametrize(("body", "how"), [(b"", "packed"), (b"x" * 5000, "packed"), (b"x" * 200_000, "packed")])
+@pytest.mark.parametrize(
+    ("body", "how"),
+    [(b"", "packed"), (b"x" * 5000, "packed"), (b"x" * 200_000, "packed")],
+    # pytest puts the name of a test into the environment, where Spark does not start with one as long as the value
+    ids=["empty", "small", "large"],
+)
 def test_small_replies_are_packed_into_the_reply(
     bridge: SparkBridge, spark: SparkSession, body: bytes, how: str
 ) -> None:
