@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.tables.footers import is_as_listed
 from headgate.tables.layout import DataFile, FileStatistics
+
+ColumnValues = tuple[Sequence[Any], Sequence[Any], Sequence[int | None]]
+"""The least values, the greatest values and the numbers of NULLs of a column, one for each part of a file."""
 
 
 @dataclass(slots=True)
@@ -38,6 +41,23 @@ class FooterLayout(ABC):
         self, files: Sequence[int], columns: Sequence[tuple[str, str]], changed: Container[int]
     ) -> FileStatistics:
         """Read the statistics, or take them from a cache of footers."""
+
+
+def add_known(
+    found: FileStatistics,
+    number: int,
+    parts: tuple[Sequence[int], Sequence[int], Sequence[int]],
+    columns: Mapping[str, ColumnValues],
+) -> None:
+    """Add the parts of a file (their starts, ends and rows), with what is known of columns."""
+    starts, ends, rows = parts
+    found.files.extend([number] * len(starts))
+    found.starts.extend(starts)
+    found.ends.extend(ends)
+    found.rows.extend(rows)
+    for name, column in columns.items():
+        for known, more in zip(found.columns[name], column, strict=True):
+            known.extend(more)
 
 
 def add_unknown(found: FileStatistics, number: int, file: DataFile) -> None:

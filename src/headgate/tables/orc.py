@@ -9,13 +9,11 @@ from collections import OrderedDict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any
 
-from headgate.tables.footer_layout import FooterLayout, add_unknown
+from headgate.tables.footer_layout import ColumnValues, FooterLayout, add_known, add_unknown
 from headgate.tables.layout import DataFile, FileReads, FileStatistics, Listing, OrcFooter, ReadOrc
 
 _Asked = tuple[str, str, bool]
-_Column = tuple[Sequence[Any], Sequence[Any], Sequence[int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,7 @@ class _Kept:
     """What is known of one file: its stripes, and the columns that were asked for so far; None: it cannot be read."""
 
     footer: OrcFooter | None
-    columns: Mapping[_Asked, _Column]
+    columns: Mapping[_Asked, ColumnValues]
 
     @property
     def size(self) -> int:
@@ -117,13 +115,8 @@ class OrcLayout(FooterLayout):
             if footer is None or number in changed:
                 add_unknown(found, number, file)
                 continue
-            found.files.extend([number] * len(footer.rows))
-            found.starts.extend(footer.starts)
-            found.ends.extend(footer.ends)
-            found.rows.extend(footer.rows)
-            for (name, _), column in zip(columns, footer.columns, strict=True):
-                for known, more in zip(found.columns[name], column, strict=True):
-                    known.extend(more)
+            known = {name: column for (name, _), column in zip(columns, footer.columns, strict=True)}
+            add_known(found, number, (footer.starts, footer.ends, footer.rows), known)
         return found
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from headgate.tables.footer_layout import FooterLayout, add_unknown
+from headgate.tables.footer_layout import FooterLayout, add_known, add_unknown
 from headgate.tables.footers import Footer, FooterCache, read_local_tails
 from headgate.tables.layout import DataFile, FileReads, FileStatistics, Listing, ReadTails
 
@@ -48,14 +48,9 @@ class ParquetLayout(FooterLayout):
                 add_unknown(found, number, file)
                 continue
             ends = [*starts[1:], file.size] if starts else []
-            found.files.extend([number] * len(starts))
-            found.starts.extend(starts)
-            found.ends.extend(ends)
-            found.rows.extend(footer.metadata.row_group(i).num_rows for i in range(len(starts)))
-            for name, type_name in columns:
-                mins, maxs, nulls = self._column(footer, name, type_name)
-                for known, more in zip(found.columns[name], (mins, maxs, nulls), strict=True):
-                    known.extend(more)
+            rows = [footer.metadata.row_group(i).num_rows for i in range(len(starts))]
+            known = {name: self._column(footer, name, type_name) for name, type_name in columns}
+            add_known(found, number, (starts, ends, rows), known)
         return found
 
     def _column(self, footer: Footer, name: str, type_name: str) -> tuple[list[Any], list[Any], list[int | None]]:

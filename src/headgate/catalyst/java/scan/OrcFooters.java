@@ -8,9 +8,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.orc.BooleanColumnStatistics;
@@ -33,7 +30,6 @@ import org.apache.orc.TypeDescription;
  */
 public class OrcFooters {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final int THREADS = 16;
   /** The columns of files with deleted and changed rows, whose own columns lie inside of the last. */
   private static final List EVENTS =
       Arrays.asList(new Object[] {"operation", "originaltransaction", "bucket", "rowid", "currenttransaction", "row"});
@@ -52,18 +48,11 @@ public class OrcFooters {
 
   /** The files in order as JSON (`OrcFooters` of catalyst/wire.py); null stands for one that cannot be read. */
   public byte[] read(List paths, List sizes) throws Exception {
-    ExecutorService pool = Executors.newFixedThreadPool(Math.max(1, Math.min(THREADS, paths.size())));
-    try {
-      List pending = new ArrayList();
-      for (int i = 0; i < paths.size(); i++) pending.add(pool.submit(new One((String) paths.get(i), ((Number) sizes.get(i)).longValue())));
-      List found = new ArrayList();
-      for (int i = 0; i < pending.size(); i++) found.add(((Future) pending.get(i)).get());
-      Map document = new LinkedHashMap();
-      document.put("files", found);
-      return MAPPER.writeValueAsBytes(document);
-    } finally {
-      pool.shutdownNow();
-    }
+    List footers = new ArrayList();
+    for (int i = 0; i < paths.size(); i++) footers.add(new One((String) paths.get(i), ((Number) sizes.get(i)).longValue()));
+    Map document = new LinkedHashMap();
+    document.put("files", Parallel.results(footers));
+    return MAPPER.writeValueAsBytes(document);
   }
 
   private class One implements Callable {

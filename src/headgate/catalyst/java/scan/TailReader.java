@@ -3,35 +3,24 @@ package headgate.scan;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.Path;
 
 /** Reads the ends of files in any store that Spark can reach, several at a time, into base64. */
 public class TailReader {
-  private static final int THREADS = 16;
   private final Configuration configuration;
 
   public TailReader(Configuration configuration) { this.configuration = configuration; }
 
   public List read(List paths, List sizes, List counts) throws Exception {
-    ExecutorService pool = Executors.newFixedThreadPool(Math.max(1, Math.min(THREADS, paths.size())));
-    try {
-      List pending = new ArrayList();
-      for (int i = 0; i < paths.size(); i++) {
-        long size = ((Number) sizes.get(i)).longValue();
-        int count = ((Number) counts.get(i)).intValue();
-        pending.add(pool.submit(new Tail((String) paths.get(i), size, count)));
-      }
-      List found = new ArrayList();
-      for (int i = 0; i < pending.size(); i++) found.add(((Future) pending.get(i)).get());
-      return found;
-    } finally {
-      pool.shutdownNow();
+    List tails = new ArrayList();
+    for (int i = 0; i < paths.size(); i++) {
+      long size = ((Number) sizes.get(i)).longValue();
+      int count = ((Number) counts.get(i)).intValue();
+      tails.add(new Tail((String) paths.get(i), size, count));
     }
+    return Parallel.results(tails);
   }
 
   private class Tail implements Callable {
