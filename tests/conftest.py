@@ -51,6 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket.socket:ResourceWarning:socket")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a test after its parameter where the value is long: its own may differ between processes, or be too long."""
+    return argname if isinstance(val, (str, bytes)) and len(val) > 60 else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what asks for the session, so that `-m "not spark"` leaves it out; what starts Spark itself says so."""
     if os.environ.get("HEADGATE_SUITES") != "all":

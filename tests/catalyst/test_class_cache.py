@@ -29,7 +29,11 @@ def test_what_is_kept_is_found(tmp_path: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["key.jar"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"no jar", jar()[:-10], jar().replace(b"a class", b"another")])
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"no jar", jar()[:-10], jar().replace(b"a class", b"another")],
+    ids=["empty", "no jar", "cut off", "changed"],
+)
 def test_a_damaged_jar_is_compiled_again(tmp_path: Path, damage: bytes) -> None:
     keep_jar(tmp_path, "key", jar())
     (tmp_path / "key.jar").write_bytes(damage)
