@@ -184,7 +184,7 @@ SNAPSHOTS = (
         "late/LateSource",
         "boolean current = snapshot.holds();",
         "boolean current = true;",
-        (f"{PLANNED}[catalog-late-dim grows]",),
+        (f"{PLANNED}[catalog-late, by rows-dim grows]",),
     ),
     _java(
         "a gate stays closed after a change",
@@ -265,10 +265,17 @@ SNAPSHOTS = (
     ),
     _java(
         "a cache that is gone counts as there",
-        "scan/Snapshot",
-        "if (!loaded) return",
-        "if (false) return",
-        ("tests/batch/test_odd_files.py::test_a_cache_that_is_dropped_before_the_query_runs",),
+        "scan/CachedRows",
+        "return loading != NOT_LOADED && loading == loading(relation.cacheBuilder());",
+        "return true;",
+        ("tests/batch/test_odd_files.py::test_a_cache_that_is_lost_before_the_query_runs",),
+    ),
+    _java(
+        "cached rows may be older than their files",
+        "scan/FileListing",
+        "void feedsCache() { isCached = true; }",
+        "void feedsCache() { isCached = false; }",
+        ("tests/batch/test_odd_files.py::test_a_cache_that_is_lost_before_the_query_runs",),
     ),
     _java(
         "a cache that may differ counts as stable",

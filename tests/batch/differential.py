@@ -73,6 +73,12 @@ def rows_of(df: DataFrame) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(canonical(value) for value in row) for row in df.collect())
 
 
+def evict_all(spark: SparkSession) -> None:
+    """Remove the blocks of every cache, as a lack of memory does; the caches stay, and are computed again."""
+    for rdd in spark.sparkContext._jsc.getPersistentRDDs().values():
+        rdd.unpersist(True)
+
+
 def outcome(make_df: MakeFrame) -> Answer:
     """Return the rows of a query, or the Java class and the condition of the error that it ends with."""
     try:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.batch.differential import compare, enabled, rows_of, settings
+from tests.batch.differential import compare, enabled, evict_all, rows_of, settings
 
 WAYS: dict[str, dict[str, Any]] = {"waiting": {}, "late": {"max_wait": "0s", "non_blocking": True}}
 
@@ -61,26 +61,53 @@ def test_the_rest_of_a_damaged_file(spark: SparkSession, tmp_path: Path, come_fi
         assert [row[0] for row in compare(spark, query, **WAYS[way]).rows] == [3]
 
 
+@pytest.mark.parametrize(
+    ("lost", "changed"),
+    [
+        ("dropped", "after planning"),
+        ("dropped", "before planning"),
+        ("dropped", "before planning, unseen"),  # a file of the same size and time
+        ("evicted", "after planning"),
+        ("evicted", "before planning"),
+    ],
+)
 @pytest.mark.parametrize("broadcast", ["10MB", "-1"])
-def test_a_cache_that_is_dropped_before_the_query_runs(spark: SparkSession, tmp_path: Path, broadcast: str) -> None:
+def test_a_cache_that_is_lost_before_the_query_runs(
+    spark: SparkSession, tmp_path: Path, come_first: None, broadcast: str, lost: str, changed: str
+) -> None:
     """The query was planned with the cached rows; now it reads the file, which is another one by then."""
     put(tmp_path / "fact" / "a.parquet", {"k": list(range(10)), "v": [1] * 10})
     put(tmp_path / "fact" / "b.parquet", {"k": list(range(100, 110)), "v": [2] * 10})
 
     def answer(name: str) -> Any:
-        put(tmp_path / name / "a.parquet", {"k": [3, 4], "s": ["x", "y"]})
+        path = tmp_path / name / "a.parquet"
+        put(path, {"k": [3, 4], "s": ["x", "y"]})
+        time = path.stat().st_mtime_ns - 10**9
+        os.utime(path, ns=(time, time))
         dim = spark.read.parquet(str(tmp_path / name)).cache()
         dim.count()
         frame = spark.read.parquet(str(tmp_path / "fact")).join(dim, "k")
+        if changed == "after planning":
+            frame._jdf.queryExecution().executedPlan()
+        put(path, {"k": [3, 104], "s": ["x", "y"]})
+        if changed == "before planning, unseen":
+            os.utime(path, ns=(time, time))
         frame._jdf.queryExecution().executedPlan()
-        put(tmp_path / name / "a.parquet", {"k": [3, 104], "s": ["x", "y"]})
-        dim.unpersist(True)
-        return rows_of(frame)
+        try:
+            if lost == "evicted":
+                evict_all(spark)
+            else:
+                dim.unpersist(True)
+            return rows_of(frame)
+        finally:
+            dim.unpersist(True)
 
     with settings(spark, spark_sql_autoBroadcastJoinThreshold=broadcast):
         expected = answer("off")
-        with enabled(spark):
+        assert {row[0] for row in expected} == {3, 104}
+        with enabled(spark) as gate:
             assert answer("on") == expected
+            assert [f for f in gate.reports[-1].filters if f.state == "applied"], "there was no filter to lose"
 
 
 def test_a_partition_column_of_bytes(spark: SparkSession, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ MODES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "rows not kept": (WAITING, NO_BROADCAST),
     "rows not kept, not adaptive": (WAITING, NO_BROADCAST | NOT_ADAPTIVE),
     "late": (LATE, {}),
+    "late, by rows": (LATE | {"strategy": "always"}, NO_BROADCAST),
     "late and tapped": (LATE, NO_BROADCAST | NOT_ADAPTIVE),
 }
 CASES = [

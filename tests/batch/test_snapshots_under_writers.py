@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import compress, product
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.batch.changing_tables import ChangingTables, Rows, queries
-from tests.batch.differential import INTERPRETED, Answer, enabled, outcome, rows_of, settings
+from tests.batch.differential import INTERPRETED, Answer, enabled, evict_all, outcome, rows_of, settings
 from tests.batch.moments import MOMENTS, once_at
 from tests.batch.test_snapshots import LATE, NO_BROADCAST, WAITING, made
 
@@ -97,7 +98,7 @@ def test_a_cache_that_is_evicted_after_the_build(spark: SparkSession, tmp_path: 
     with made(spark, tmp_path, "path"):
         clock = "pmod(cast(reflect('java.lang.System', 'nanoTime') as bigint) div 1000, 80)"
         cached = spark.range(0, 3, 1, 1).selectExpr(f"cast({clock} as int) id").persist()
-        evict = evictor(spark)
+        evict = partial(evict_all, spark)
         cached.count()
         cached.createOrReplaceTempView("evicted")
         configured = {} if rows_kept else NO_BROADCAST
@@ -113,14 +114,3 @@ def test_a_cache_that_is_evicted_after_the_build(spark: SparkSession, tmp_path: 
         finally:
             cached.unpersist(blocking=True)
             spark.catalog.dropTempView("evicted")
-
-
-def evictor(spark: SparkSession) -> Callable[[], None]:
-    """Return what removes the blocks of every cache from memory, as a lack of memory does; the caches stay, and are computed again."""
-
-    def evict() -> None:
-        persisted = spark.sparkContext._jsc.getPersistentRDDs()
-        for rdd in persisted.values():
-            rdd.unpersist(True)
-
-    return evict

@@ -34,6 +34,7 @@ public class FileListing {
   private final List statuses = new ArrayList();
   private final List stamps = new ArrayList();
   private Set known;
+  private volatile boolean isCached = false;
 
   public FileListing(HadoopFsRelation relation) {
     index = relation.location();
@@ -87,6 +88,17 @@ public class FileListing {
     for (int i = 0; i < statuses.size(); i++) {
       if (!stamps.get(i).equals(FileStamp.of((FileStatus) statuses.get(i)))) return false;
     }
+    return true;
+  }
+
+  String roots() { return index.rootPaths().mkString(", "); }
+
+  /** Notes that cached rows come from these files: they were read when the rows were cached, which may be long ago. */
+  void feedsCache() { isCached = true; }
+
+  /** Whether cached rows that get lost would be the same again: no file was written over since it was listed. */
+  boolean isAsCached() {
+    for (int i = 0; isCached && i < statuses.size(); i++) if (!FileStamp.isAsListed((FileStatus) statuses.get(i))) return false;
     return true;
   }
 

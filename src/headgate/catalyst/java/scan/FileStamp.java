@@ -16,6 +16,14 @@ import org.apache.hadoop.fs.FileStatus;
 public class FileStamp {
   private static final LinkOption[] FOLLOW = new LinkOption[0];
 
+  /** Whether a local file has the size and the time that a listing gives; what a store says of others is not asked again. */
+  static boolean isAsListed(FileStatus status) {
+    java.net.URI uri = status.getPath().toUri();
+    if (status instanceof EtagSource || uri.getScheme() != null && !"file".equals(uri.getScheme())) return true;
+    java.io.File file = new java.io.File(uri.getPath());
+    return file.length() == status.getLen() && file.lastModified() == status.getModificationTime();
+  }
+
   /** The stamp that a listing carries or that the file has now; empty where the store offers none. */
   public static String of(FileStatus status) {
     if (status instanceof EtagSource) {

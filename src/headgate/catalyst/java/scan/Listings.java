@@ -28,7 +28,10 @@ public class Listings {
   synchronized boolean hold(FileIndex index) { return listings.containsKey(index); }
 
   /** Notes cached data that a build side reads. */
-  synchronized void readsCache(InMemoryRelation cached) { if (!caches.contains(cached)) caches.add(cached); }
+  synchronized void readsCache(InMemoryRelation cached) {
+    for (int i = 0; i < caches.size(); i++) if (((CachedRows) caches.get(i)).relation == cached) return;
+    caches.add(new CachedRows(cached));
+  }
 
   /** What the plan that is written depends on: every table that was looked at. */
   public synchronized Snapshot snapshot() {

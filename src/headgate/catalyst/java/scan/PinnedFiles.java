@@ -49,18 +49,23 @@ public class PinnedFiles extends Subqueries {
   /** Blocks of cached data that get lost are computed again, from files that have to be the same by then. */
   private void remember(InMemoryRelation cached) {
     listings.readsCache(cached);
-    listAll(cached.cacheBuilder().logicalPlan());
+    listAll(cached.cacheBuilder().logicalPlan(), true);
   }
 
   /** Lists every table of a plan, so that the snapshot speaks of all. */
-  public void listAll(LogicalPlan plan) {
+  public void listAll(LogicalPlan plan) { listAll(plan, false); }
+
+  private void listAll(LogicalPlan plan, boolean cached) {
     if (plan instanceof InMemoryRelation) remember((InMemoryRelation) plan);
     HadoopFsRelation files = KnownFiles.of(plan);
-    if (files != null && KnownFiles.isKnown(files.location()) && !KnownFiles.isNarrowed(files.location())) listings.of(files);
+    if (files != null && KnownFiles.isKnown(files.location()) && !KnownFiles.isNarrowed(files.location())) {
+      FileListing listing = listings.of(files);
+      if (cached) listing.feedsCache();
+    }
     scala.collection.Iterator each = plan.children().iterator();
-    while (each.hasNext()) listAll((LogicalPlan) each.next());
+    while (each.hasNext()) listAll((LogicalPlan) each.next(), cached);
     List inside = Subqueries.of(plan);
-    for (int i = 0; i < inside.size(); i++) listAll((LogicalPlan) inside.get(i));
+    for (int i = 0; i < inside.size(); i++) listAll((LogicalPlan) inside.get(i), cached);
   }
 
   /** Spark's own pruning of partitions borrows the broadcast of a join, so it must read the same as the join does. */

@@ -3,7 +3,6 @@ package headgate.scan;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
  * Whether the tables of a plan are still what they were when the plan was made: asked when it is executed, answered once.
@@ -43,13 +42,13 @@ public class Snapshot {
 
   private String changed() {
     for (int i = 0; i < caches.size(); i++) {
-      boolean loaded = ((InMemoryRelation) caches.get(i)).cacheBuilder().isCachedColumnBuffersLoaded();
-      if (!loaded) return "cached data that a filter was learned from is no longer loaded";
+      if (!((CachedRows) caches.get(i)).isCurrent()) return "cached data that a filter was learned from is no longer loaded";
     }
     for (int i = 0; i < listings.size(); i++) {
       FileListing listing = (FileListing) listings.get(i);
       try {
-        if (!listing.isCurrent()) return "a table changed after the query was planned: " + listing.index.rootPaths().mkString(", ");
+        if (!listing.isCurrent()) return "a table changed after the query was planned: " + listing.roots();
+        if (!listing.isAsCached()) return "cached data that a filter was learned from is older than its files: " + listing.roots();
       } catch (Throwable unlisted) {
         // Spark's own listing will fail the same way, and says why
         return "a table can no longer be listed: " + unlisted;
