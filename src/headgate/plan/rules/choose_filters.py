@@ -109,11 +109,11 @@ def _rows_pay(to: Consumer, planned: PlannedFilter, nodes: dict[int, Node], cont
 
 def _joins_above(scan: Scan, planned: PlannedFilter, nodes: dict[int, Node]) -> list[tuple[Join, Node]]:
     """Return the joins from a scan up to the filter's own, each with the side that the scan is not on."""
-    found = []
-    for node in (nodes[planned.join], *nodes[planned.probe].walk()):
-        if isinstance(node, Join) and any(below.id == scan.id for below in node.walk()):
-            is_left = any(below.id == scan.id for below in node.left.walk())
-            found.append((node, node.right if is_left else node.left))
+    found, node = list[tuple[Join, Node]](), nodes[planned.join]
+    while below := next((child for child in node.children if any(at.id == scan.id for at in child.walk())), None):
+        if isinstance(node, Join):
+            found.append((node, node.right if below is node.left else node.left))
+        node = below
     return found[::-1]
 
 
