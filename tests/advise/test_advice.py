@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
@@ -11,7 +12,9 @@ from typer.testing import CliRunner
 import headgate
 from headgate.advise import Advice, advise
 from headgate.advise.advice import read_queries
+from headgate.advise.layout import ClusteredFiles
 from headgate.cli import app
+from headgate.domain import DomainBuilder
 from headgate.errors import BadInput
 
 FILES = 20
@@ -41,6 +44,19 @@ def views(spark: SparkSession, home: Path) -> None:
 
 def advice_on(advice: list[Advice], path: Path) -> Advice:
     return next(one for one in advice if one.path.endswith(str(path)))
+
+
+def test_files_are_cut_as_spark_cuts_them(spark: SparkSession) -> None:
+    """A value that many rows have is in one file, and so are all NULLs."""
+    values = [None] * 30 + [7] * 50 + list(range(100)) + [200, 300]
+    frame = spark.createDataFrame([(value,) for value in values], "v int").coalesce(1)
+    tagged = frame.repartitionByRange(8, "v").selectExpr("spark_partition_id() AS part", "v").collect()
+    parts = [[row.v for row in tagged if row.part == part and row.v is not None] for part in range(8)]
+    files = ClusteredFiles.of(frame, "v", "int", 8, len(values))
+    for value in (0, 7, 8, 50, 99, 150, 300):
+        builder = DomainBuilder("int")
+        builder.add(pa.array([value], pa.int32()))
+        assert files.left_by(builder.build()) == sum(min(part) <= value <= max(part) for part in parts if part), value
 
 
 def test_the_column_that_narrows_most_is_named(spark: SparkSession, home: Path, views: None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -15,14 +14,14 @@ _SAMPLE = 200_000  # values: enough for the bounds of some thousand files
 
 
 class ClusteredFiles:
-    """The files of a table as they would be if it were sorted by one column and cut into equal parts."""
+    """The files of a table as they would be if it were sorted by one column and cut into parts of about equal size."""
 
     def __init__(self, bounds: Sequence[Domain]) -> None:
         self._bounds = bounds
 
     @classmethod
     def of(cls, frame: Any, column: str, type: str, files: int, rows: int) -> ClusteredFiles:
-        """Return the files from a sample of the column; NULLs would come first, in files of their own."""
+        """Return the files from a sample of the column."""
         share = min(1.0, _SAMPLE / max(rows, 1))
         picked = frame.select(column)
         values = (
@@ -36,9 +35,15 @@ class ClusteredFiles:
 
 
 def _parts(values: pa.Array, files: int) -> list[pa.Array]:
+    """Cut as Spark's repartitionByRange does: all rows of one value, and all NULLs, go to the same file."""
     ordered = values.take(pc.array_sort_indices(values, null_placement="at_start"))
-    cuts = [round(i * len(ordered) / files) for i in range(files + 1)]
-    return [ordered[low:high] for low, high in pairwise(cuts) if high > low]
+    ends = pc.run_end_encode(ordered).run_ends.to_pylist()
+    parts, low, step = [], 0, len(ordered) / files
+    for end in ends:
+        if end >= step * (len(parts) + 1) and len(parts) < files - 1:
+            parts.append(ordered[low:end])
+            low = end
+    return [*parts, ordered[low:]] if low < len(ordered) else parts
 
 
 def _span(values: pa.Array, type: str) -> Domain:
