@@ -25,8 +25,7 @@ def measure(spark: SparkSession, home: Path, plain: Path) -> list[Result]:
     clustered = home / "advised"
 
     def follow() -> None:
-        ordered = spark.read.parquet(str(plain / "store_sales")).repartitionByRange(advice.files, KEY)
-        ordered.sortWithinPartitions(KEY).write.mode("overwrite").parquet(str(clustered))
+        exec(advice.statement.replace(f"{advice.path}_clustered", str(clustered)), {"spark": spark})
 
     make_once(home, "advised", follow)
     spark.read.parquet(str(clustered)).createOrReplaceTempView("store_sales")

@@ -17,6 +17,8 @@ from headgate.domain import Domain
 from headgate.errors import BadInput, InvalidFilter
 from headgate.query.pipeline import Learned
 
+# Spark finds the bounds of ranges by a sample of 100 rows for each: files of one size need more
+_SAMPLING, _SAMPLE = "spark.sql.execution.rangeExchange.sampleSizePerPartition", 10_000
 _WORTH = 0.8  # what is left of the files has to be less than this share of what is read now
 
 
@@ -45,8 +47,10 @@ class Advice:
         """What to run, as a person would write it in PySpark."""
         if not self.column:
             return ""
+        sampled = f'spark.conf.set("{_SAMPLING}", {_SAMPLE})'
         ordered = f'.repartitionByRange({self.files}, "{self.column}").sortWithinPartitions("{self.column}")'
-        return f'spark.read.parquet("{self.path}"){ordered}.write.parquet("{self.path.rstrip("/")}_clustered")'
+        written = f'.write.parquet("{self.path.rstrip("/")}_clustered")'
+        return f'{sampled}; spark.read.parquet("{self.path}"){ordered}{written}'
 
     def __str__(self) -> str:
         if not self.column:

@@ -38,7 +38,7 @@ def _parts(values: pa.Array, files: int) -> list[pa.Array]:
     """Cut as Spark's repartitionByRange does: all rows of one value, and all NULLs, go to the same file."""
     ordered = values.take(pc.array_sort_indices(values, null_placement="at_start"))
     ends = pc.run_end_encode(ordered).run_ends.to_pylist()
-    parts, low, step = [], 0, len(ordered) / files
+    parts, low, step = list[pa.Array](), 0, len(ordered) / files
     for end in ends:
         if end >= step * (len(parts) + 1) and len(parts) < files - 1:
             parts.append(ordered[low:end])
