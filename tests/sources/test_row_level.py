@@ -53,6 +53,17 @@ def test_rows_outside_of_the_subquery_may_be_meant(spark: SparkSession, mode: st
     assert sum(count for row, count in on.rows.items() if row[1] == 5) == 0
 
 
+def test_changes_need_no_predicate_to_be_worth_a_look(spark: SparkSession, mode: str) -> None:
+    """By cost, a build side that keeps every key is left alone; changes are few beside what they change."""
+    changes(spark, SOME)
+    spark.table("changes").write.mode("overwrite").saveAsTable("written_changes")
+    target = Target(mode).make(spark, "changed_on")
+    with enabled(spark, strategy="cost") as gate:
+        spark.sql(UPSERT.format(target=target).replace("changes", "written_changes"))
+        reasons = [planned.reason for report in gate.reports for planned in report.filters]
+    assert any("no predicate" not in reason for reason in reasons), reasons  # the table is too small, and that is all
+
+
 def test_a_branch_is_changed_and_the_table_is_not(spark: SparkSession, mode: str) -> None:
     changes(spark, SOME)
     statements = "ALTER TABLE {target} CREATE BRANCH b; " + UPSERT.replace("{target}", "{target}.branch_b")

@@ -5,7 +5,9 @@ import headgate.scan.ScanNames;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.MetadataAttribute$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.FileScan;
@@ -30,7 +32,18 @@ public class SourceScans extends ToldTable {
     out.put("can", can);
     out.put("format", kind);
     out.put("table", scan.relation().name());
+    if (PushedAgain.isTarget(scan) || kind.equals("Iceberg") && givesFileNames(scan)) out.put("target", Boolean.TRUE);
     if (kind.equals("JDBC") || kind.equals("ORC")) out.put("compares", Databases.compared(leaf.output()));
+  }
+
+  /** Whether a scan says which file each row is in: so Spark asks which files of its target a MERGE has to write anew. */
+  private static boolean givesFileNames(DataSourceV2ScanRelation scan) {
+    scala.collection.Iterator each = scan.output().iterator();
+    while (each.hasNext()) {
+      Attribute column = (Attribute) each.next();
+      if (column.name().equals("_file") && MetadataAttribute$.MODULE$.isValid(column.metadata())) return true;
+    }
+    return false;
   }
 
   private static String source(String kind) {
