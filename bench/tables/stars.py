@@ -15,7 +15,7 @@ from bench.results import Result
 from bench.tables.session import PLACES, Place, files_read, make_once, register, timed
 
 FILES = 64
-WARM_UP = 1
+WARM_UP = 3
 VARIANTS = ("off", "on", "by hand")
 
 
