@@ -7,18 +7,18 @@ column with the fewest over all queries wins; a table that is read as little alr
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headgate.advise.layout import ClusteredFiles
+from headgate.advise.layout import FILE, Files, sample
+from headgate.advise.places import Place
 from headgate.api import enable
 from headgate.domain import Domain
 from headgate.errors import BadInput, InvalidFilter
 from headgate.query.pipeline import Learned
 
-# Spark finds the bounds of ranges by a sample of 100 rows for each: files of one size need more
-_SAMPLING, _SAMPLE = "spark.sql.execution.rangeExchange.sampleSizePerPartition", 10_000
 _WORTH = 0.8  # what is left of the files has to be less than this share of what is read now
 
 
@@ -33,7 +33,7 @@ class QueryReads:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do with one table; ``column`` is empty where nothing would help."""
+    """What to do with one table; ``column`` is empty where nothing would help, and ``statement`` is what to run."""
 
     table: str
     path: str
@@ -41,16 +41,7 @@ class Advice:
     column: str = ""
     reads: tuple[QueryReads, ...] = ()
     reason: str = ""
-
-    @property
-    def statement(self) -> str:
-        """What to run, as a person would write it in PySpark."""
-        if not self.column:
-            return ""
-        sampled = f'spark.conf.set("{_SAMPLING}", {_SAMPLE})'
-        ordered = f'.repartitionByRange({self.files}, "{self.column}").sortWithinPartitions("{self.column}")'
-        written = f'.write.parquet("{self.path.rstrip("/")}_clustered")'
-        return f'{sampled}; spark.read.parquet("{self.path}"){ordered}{written}'
+    statement: str = ""
 
     def __str__(self) -> str:
         if not self.column:
@@ -65,18 +56,22 @@ class Advice:
 
 @dataclass(slots=True)
 class _Seen:
-    """One table in the queries: its files, what was found for its columns, and what each query reads of it now."""
+    """One table in the queries: its files, what was found for its columns, and what each query reads of it now.
 
-    path: str
+    A table that counts its files for itself has 0 of them here until it is asked.
+    """
+
+    place: Place
     files: int
     rows: int
+    bytes: int = 0
     types: dict[str, str] = field(default_factory=dict)
     domains: dict[tuple[str, str], Domain] = field(default_factory=dict)
     now: dict[str, int] = field(default_factory=dict)
 
 
 def advise(spark: Any, queries: Mapping[str, str]) -> list[Advice]:
-    """Return advice on each Parquet table that the queries (by name) read; the small sides of their joins are run."""
+    """Return advice on each table of files that the queries (by name) read; the small sides of their joins are run."""
     if not queries:
         raise BadInput("there is no query to advise on; give at least one")
     gate = enable(spark, strategy="always", non_blocking=False)
@@ -84,11 +79,12 @@ def advise(spark: Any, queries: Mapping[str, str]) -> list[Advice]:
     for name, text in queries.items():
         for learned in gate.learned(spark.sql(text)):
             _note(seen, name, learned)
-    return [_advice(spark, table, found, list(queries)) for table, found in seen.items()]
+    return [_advice(spark, table, found) for table, found in seen.items()]
 
 
 def _note(seen: dict[str, _Seen], query: str, learned: Learned) -> None:
-    found = seen.setdefault(learned.table, _Seen(learned.path, learned.files, learned.rows))
+    place = Place(learned.source, learned.table, learned.path, learned.format.lower())
+    found = seen.setdefault(learned.table, _Seen(place, learned.files, learned.rows))
     found.now[query] = max(learned.now, found.now.get(query, 0))
     for column, (type_name, domain) in learned.columns.items():
         found.types[column] = type_name
@@ -96,30 +92,51 @@ def _note(seen: dict[str, _Seen], query: str, learned: Learned) -> None:
         found.domains[query, column] = domain if known is None else known | domain
 
 
-def _advice(spark: Any, table: str, found: _Seen, queries: list[str]) -> Advice:
+def _advice(spark: Any, table: str, found: _Seen) -> Advice:
+    place = found.place
     if not found.domains:
-        return Advice(table, found.path, found.files, reason="no join of the queries narrows it")
+        return Advice(table, place.path, found.files, reason="no join of the queries narrows it")
+    if place.counts_for_itself:
+        found.files, found.bytes = place.size(spark)
     if found.files < 2:
-        return Advice(table, found.path, found.files, reason="it is one file; there is nothing to skip")
-    frame = spark.read.parquet(found.path)
-    candidates = {}
-    for column, type_name in found.types.items():
-        try:
-            files = ClusteredFiles.of(frame, column, type_name, found.files, found.rows)
-        except InvalidFilter:
-            continue
-        candidates[column] = tuple(_reads(name, column, files, found) for name in queries if name in found.now)
+        return Advice(table, place.path, found.files, reason="it is one file; there is nothing to skip")
+    candidates = _candidates(spark, found)
     if not candidates:
-        return Advice(table, found.path, found.files, reason="its join columns have no order that files could follow")
+        return Advice(table, place.path, found.files, reason="its join columns have no order that files could follow")
     best = min(candidates, key=lambda column: sum(read.then for read in candidates[column]))
     now, then = (sum(getattr(read, when) for read in candidates[best]) for when in ("now", "then"))
     if then > _WORTH * now:
         why = f"no layout helps much: at best {then} instead of {now} files, clustered by {best}"
-        return Advice(table, found.path, found.files, reason=why)
-    return Advice(table, found.path, found.files, best, candidates[best])
+        return Advice(table, place.path, found.files, reason=why)
+    run = place.statement(best, found.files, found.bytes)
+    return Advice(table, place.path, found.files, best, candidates[best], statement=run)
 
 
-def _reads(query: str, column: str, files: ClusteredFiles, found: _Seen) -> QueryReads:
+def _candidates(spark: Any, found: _Seen) -> dict[str, tuple[QueryReads, ...]]:
+    """Return what each query would read if the table were clustered by one column or another."""
+    frame, counts = found.place.read(spark), found.place.counts_for_itself
+    rows = frame.count() if counts else found.rows
+    some = sample(frame, list(found.types), rows, found.place.file_column if counts else "")
+    clustered: dict[str, Files] = {}
+    for column, type_name in found.types.items():
+        with suppress(InvalidFilter):
+            clustered[column] = Files.clustered(some[column], type_name, found.files)
+            if counts:
+                _read_now(found, column, Files.present(some[column], some[FILE], type_name))
+    return {
+        column: tuple(_reads(name, column, files, found) for name in found.now) for column, files in clustered.items()
+    }
+
+
+def _read_now(found: _Seen, column: str, files: Files) -> None:
+    """Note how many files the table skips none of, by one column more."""
+    for query, known in found.now.items():
+        domain = found.domains.get((query, column))
+        left = found.files if domain is None else files.left_by(domain)
+        found.now[query] = min(left, known or found.files)
+
+
+def _reads(query: str, column: str, files: Files, found: _Seen) -> QueryReads:
     domain = found.domains.get((query, column))
     return QueryReads(query, found.now[query], found.files if domain is None else files.left_by(domain))
 

@@ -1,4 +1,4 @@
-"""Estimate how many files a filter would leave to read if a table were clustered by a column: `ClusteredFiles`."""
+"""Estimate how many files a filter leaves to read, as a table lies and as it would lie clustered: `Files`."""
 
 from __future__ import annotations
 
@@ -10,24 +10,38 @@ import pyarrow.compute as pc
 
 from headgate.domain import Domain, DomainBuilder
 
-_SAMPLE = 200_000  # values: enough for the bounds of some thousand files
+FILE = "headgate_file"
+_SAMPLE = 200_000  # rows: enough for the bounds of some thousand files
 
 
-class ClusteredFiles:
-    """The files of a table as they would be if it were sorted by one column and cut into parts of about equal size."""
+def sample(frame: Any, columns: Sequence[str], rows: int, file_column: str = "") -> pa.Table:
+    """Return some rows of a table, and the file of each where a column says it: as `FILE`."""
+    picked = frame.select(*(frame[f"`{column}`"] for column in columns), *_named(frame, file_column))
+    share = min(1.0, _SAMPLE / max(rows, 1))
+    return (picked if share >= 1.0 else picked.sample(fraction=share, seed=1)).toArrow()
+
+
+def _named(frame: Any, file_column: str) -> list[Any]:
+    return [frame[file_column].alias(FILE)] if file_column else []
+
+
+class Files:
+    """The files of a table by the values of one column that each holds, at least and at most."""
 
     def __init__(self, bounds: Sequence[Domain]) -> None:
         self._bounds = bounds
 
     @classmethod
-    def of(cls, frame: Any, column: str, type: str, files: int, rows: int) -> ClusteredFiles:
-        """Return the files from a sample of the column."""
-        share = min(1.0, _SAMPLE / max(rows, 1))
-        picked = frame.select(column)
-        values = (
-            (picked if share >= 1.0 else picked.sample(fraction=share, seed=1)).toArrow().column(0).combine_chunks()
-        )
-        return cls([_span(part, type) for part in _parts(values, files)])
+    def clustered(cls, values: pa.ChunkedArray, type: str, files: int) -> Files:
+        """Return the files as they would be if the table were sorted by the column and cut into about equal parts."""
+        return cls([_span(part, type) for part in _parts(values.combine_chunks(), files)])
+
+    @classmethod
+    def present(cls, values: pa.ChunkedArray, names: pa.ChunkedArray, type: str) -> Files:
+        """Return the files as they are, each with its name in every row of the sample."""
+        ends = pa.table({"v": values, "f": names}).group_by("f").aggregate([("v", "min"), ("v", "max")])
+        least, most = ends["v_min"].combine_chunks(), ends["v_max"].combine_chunks()
+        return cls([_span(pa.concat_arrays([least[i : i + 1], most[i : i + 1]]), type) for i in range(len(ends))])
 
     def left_by(self, domain: Domain) -> int:
         """Return how many files may hold a value of the domain."""

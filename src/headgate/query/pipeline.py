@@ -42,10 +42,15 @@ class _Background:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What filters say of one scan of Parquet files: by column, its type and its values; ``now`` are the files left."""
+    """What filters say of one scan of files: by column, its type and its values; ``now`` are the files left.
 
+    A table that skips by its own statistics knows its files and rows itself: they are 0 here.
+    """
+
+    source: Source
     table: str
     path: str
+    format: str
     files: int
     rows: int
     now: int
@@ -99,10 +104,7 @@ class QueryPipeline:
         plan = plan_filters(root, _context(settings, scans, session.broadcast_bytes))
         with QueryRun(plan, scans, settings, session.broadcast_bytes) as run:
             self._wait_for_waves(query, run, Waiting(math.inf))
-            known = [
-                node for node in scans.nodes.values() if node.source is Source.PARQUET and Can.STATISTICS in node.can
-            ]
-            found = [_learned(node, run) for node in known]
+            found = [_learned(node, run) for node in scans.nodes.values() if _lies_in_files(node)]
         query.release()
         return found
 
@@ -166,13 +168,21 @@ class QueryPipeline:
         )
 
 
+def _lies_in_files(scan: Scan) -> bool:
+    """Whether a scan reads files that can be laid out anew."""
+    return Can.STATISTICS in scan.can or (scan.source in (Source.DELTA, Source.ICEBERG) and not scan.is_target)
+
+
 def _learned(scan: Scan, run: QueryRun) -> Learned:
     found = column_domains(scan.id, run.schedule.on(scan.id), run.scans)
     types = {column.name: column.type for column in scan.output}
+    columns = {name: (types[name], domain) for name, domain in found.items()}
+    if Can.STATISTICS not in scan.can:
+        return Learned(scan.source, scan.table, scan.path, scan.format, 0, 0, 0, columns)
     files = len(run.scans.layout(scan.id).files)
     now = len(run.scans.prune(scan.id, dict(found)).keep) if found else files
-    columns = {name: (types[name], domain) for name, domain in found.items()}
-    return Learned(scan.table, scan.path, files, run.scans.rows(scan.id) or 0, now, columns)
+    rows = run.scans.rows(scan.id) or 0
+    return Learned(scan.source, scan.table, scan.path, scan.format, files, rows, now, columns)
 
 
 def _with_late(edits: PlanEdits, filters: LateFilters, run: QueryRun) -> PlanEdits:

@@ -32,6 +32,7 @@ public class SourceScans extends ToldTable {
     out.put("can", can);
     out.put("format", kind);
     out.put("table", scan.relation().name());
+    if (kind.equals("Iceberg")) out.put("path", location(scan));
     if (PushedAgain.isTarget(scan) || kind.equals("Iceberg") && givesFileNames(scan)) out.put("target", Boolean.TRUE);
     if (kind.equals("JDBC") || kind.equals("ORC")) out.put("compares", Databases.compared(leaf.output()));
   }
@@ -44,6 +45,13 @@ public class SourceScans extends ToldTable {
       if (column.name().equals("_file") && MetadataAttribute$.MODULE$.isValid(column.metadata())) return true;
     }
     return false;
+  }
+
+  /** Where an Iceberg table lies, as it says itself. */
+  private static String location(DataSourceV2ScanRelation scan) {
+    Object table = SparkVersion.readIfThere(scan.relation().table(), "table");
+    Object found = table == null ? null : SparkVersion.readIfThere(table, "location");
+    return found == null ? "" : found.toString();
   }
 
   private static String source(String kind) {
