@@ -85,7 +85,7 @@ class History:
                 fresh = f"k{self.draw.randrange(10**6)}"
                 sql(f"ALTER TABLE {self.name} RENAME COLUMN {self.key} TO {fresh}")
                 self.key = fresh
-            case 4 if not self.delta:
+            case 4 if not self.delta and not self.partitioned:
                 sql(f"ALTER TABLE {self.name} ADD PARTITION FIELD bucket(4, v)")
                 self.partitioned = True
             case 5 if self.delta:
