@@ -34,7 +34,7 @@ class History:
         self.spark, self.draw, self.delta = spark, draw, draw.random() < 0.5
         self.name = f"random_{number}" if self.delta else f"ice.db.random_{number}"
         self.type, self.key = draw.choice(list(TYPES)), "k"
-        self.rows, self.partitioned = draw.choice([50, 400, 2_000]), draw.random() < 0.3
+        self.rows, self.partitioned, self.bucketed = draw.choice([50, 400, 2_000]), draw.random() < 0.3, False
 
     def make(self) -> None:
         """Write the table, in several files, by key or not."""
@@ -85,9 +85,9 @@ class History:
                 fresh = f"k{self.draw.randrange(10**6)}"
                 sql(f"ALTER TABLE {self.name} RENAME COLUMN {self.key} TO {fresh}")
                 self.key = fresh
-            case 4 if not self.delta and not self.partitioned:
+            case 4 if not self.delta and not self.bucketed:
                 sql(f"ALTER TABLE {self.name} ADD PARTITION FIELD bucket(4, v)")
-                self.partitioned = True
+                self.bucketed = True
             case 5 if self.delta:
                 sql(f"OPTIMIZE {self.name}")
             case _:
