@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Put the jars of Delta, Iceberg and PostgreSQL for the tests of tables into a folder, and print the folder.
-# Usage: tools/ensure_table_jars.sh FOLDER PYTHON. Maven gets them where it is there, else Spark itself.
+# Usage: tools/ensure_table_jars.sh FOLDER PYTHON SPARK, as in 4.1. Maven gets them where it is there, else Spark itself.
 # Prints nothing where they cannot be had.
 set -euo pipefail
 
-readonly folder=$1 python=$2
-readonly packages=(
-    org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0
-    io.delta:delta-spark_4.1_2.13:4.4.0
-    org.postgresql:postgresql:42.7.7
-)
+readonly folder=$1 python=$2 spark=$3
+packages=("io.delta:delta-spark_${spark}_2.13:4.4.0" org.postgresql:postgresql:42.7.7)
+if [ "$spark" = 4.1 ]; then
+    packages+=(org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0)
+fi
+readonly packages
 
 by_maven() {
     local pom
