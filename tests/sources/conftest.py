@@ -21,7 +21,10 @@ HAS_ICEBERG = JARS is not None and any(Path(JARS).glob("iceberg-*.jar"))
 _OF_ICEBERG = ("iceberg", "merge-on-read", "copy-on-write", "test_random_tables")
 
 # tests/batch/test_told_sources.py has the others, with the newest Spark
-KINDS = sorted(FORMATS) if os.environ.get("HEADGATE_SUITES") == "all" else ["delta", "iceberg", "derby_v2"]
+# a jar of its own for each Spark: who wants its tests puts it beside the others
+HAS_AVRO = JARS is not None and any(Path(JARS).glob("spark-avro*.jar"))
+ALL_KINDS = [kind for kind in sorted(FORMATS) if kind != "avro" or HAS_AVRO]
+KINDS = ALL_KINDS if os.environ.get("HEADGATE_SUITES") == "all" else ["delta", "iceberg", "derby_v2"]
 _DELTA = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _EXTENSIONS = (
     "io.delta.sql.DeltaSparkSessionExtension",

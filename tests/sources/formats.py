@@ -35,6 +35,7 @@ FORMATS = {
     "orc_v2": Format(compares_text=False),
     "csv": Format(skips=False),
     "json": Format(skips=False),
+    "avro": Format(skips=False),
     "derby": Format(compares_text=False),
     "derby_v2": Format(compares_text=False),
 }
