@@ -7,6 +7,10 @@ find_chromium() { command -v chromium || command -v chromium-browser || command 
 
 if ! find_chromium && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     export DEBIAN_FRONTEND=noninteractive
+    # several processes of a test run may ask at once, and apt-get serves one at a time
+    exec 9>"${TMPDIR:-/tmp}/ensure_chromium.lock"
+    flock 9
+    find_chromium && exit 0
     { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium </dev/null; } >&2 || exit 0
     find_chromium || true
 fi

@@ -259,6 +259,11 @@ def key_of(name: str) -> str:
     return _BY_KEYWORD[_snake(name)].key
 
 
+def is_allowed(key: str, text: str) -> bool:
+    """Whether a setting, named as in Spark's configuration, takes this text."""
+    return any(setting.key == key and re.fullmatch(setting.pattern, text) for setting in SETTINGS)
+
+
 def read_settings(configured: Mapping[str, str]) -> Settings:
     """Read the settings from Spark's configuration; a value that cannot be read counts as its default."""
     found: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
@@ -27,6 +28,8 @@ class Gate:
 
     def __init__(self, spark: Any, *, only_marked: bool = False, **options: Any) -> None:
         texts = {name: checked(name, value) for name, value in options.items()}
+        if not only_marked:
+            _refuse_bad_values(spark, texts)
         self._spark = spark
         self.is_closed = False
         self._coordinator: Coordinator | None = None
@@ -154,9 +157,7 @@ class Gate:
             if self._last is not None:
                 self._last.failures = self._bridge.failures_of(self._last_number)
                 return self._last
-            return (
-                self.queries.report_of(self.queries[-1]) if self.queries else QueryReport(note="no query has run yet")
-            )
+            return self.queries.last_report() or QueryReport(note="no query has run yet")
         except Exception as error:  # noqa: BLE001 - telling what happened must not fail either
             return QueryReport(failures=[*self._bridge.failures, str(error)], note="the last report could not be made")
 
@@ -221,3 +222,12 @@ class Gate:
             self._bridge.restore(self._before)
             if self._coordinator is not None:
                 self._coordinator.close()
+
+
+def _refuse_bad_values(spark: Any, texts: Mapping[str, str]) -> None:
+    """Refuse a bad value that the session was started with: it would count as the default, and nobody would know."""
+    for setting in SETTINGS:
+        if setting.key in {key_of(name) for name in texts}:
+            continue
+        if (text := spark.conf.get(setting.key, None)) is not None:
+            checked(setting.name, text)

@@ -241,6 +241,20 @@ def test_bad_values_of_every_setting(spark: SparkSession, name: str) -> None:
             spark.sql(f"SET spark.headgate.{name}={text}")
 
 
+def test_a_bad_value_that_the_session_was_started_with_is_refused(spark: SparkSession) -> None:
+    """It would count as the default, and nobody would know; a keyword beside it says what is meant."""
+    given = spark._jsparkSession.sessionState().conf().settings()  # `conf.set` refuses it once Headgate was enabled
+    given.put("spark.headgate.strategy", "allways")
+    try:
+        with pytest.raises(headgate.InvalidSetting, match="'allways' is not allowed; it takes cost, always or never"):
+            headgate.enable(spark)
+        assert "not enabled" in headgate.report(spark).note
+        with enabled(spark, strategy="never"):
+            assert spark.conf.get("spark.headgate.strategy") == "never"
+    finally:
+        given.remove("spark.headgate.strategy")
+
+
 def test_an_unknown_setting_is_refused(spark: SparkSession) -> None:
     """A keyword that is no setting is refused with the list of those that are, and nothing is enabled."""
     with pytest.raises(headgate.InvalidSetting, match="max_distinct_values"):

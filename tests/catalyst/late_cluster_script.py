@@ -40,6 +40,7 @@ BUILD = "headgate: build side of "
 LATE = """select k, v, g, d.w from fact join (select distinct * from dim where g < 100) d on k = id
   join (select distinct * from few where y < 100) f on fact.w = x"""
 PLAIN = "select k, v, g from fact join (select distinct * from dim where g < 100) d on k = id"
+GROWN = PLAIN.replace(" dim ", " grown ")
 SLOW_BUILD = """select k, v, g from fact join
   (select distinct id, g from big where sha2(string(id), 256) > '' and g < 5) b on k = id"""
 
@@ -84,6 +85,9 @@ def write_tables(spark: SparkSession, home: Path) -> None:
         write(home / "big" / f"{number}.parquet", {"id": ids % (40 * ROWS), "g": ids % 1000}, BUILD_ROWS)
     for name in ("fact", "dim", "few", "big"):
         spark.read.parquet(str(home / name)).createOrReplaceTempView(name)
+    ids = np.arange(5 * ROWS, 5 * ROWS + 300, dtype=np.int32)
+    write(home / "grown" / "0.parquet", {"id": ids, "g": ids % 10, "w": ids % 3}, len(ids))
+    spark.sql(f"create table grown (id int, g int, w int) using parquet location '{home / 'grown'}'")
 
 
 def write(path: Path, columns: dict[str, Any], group: int) -> None:
@@ -299,6 +303,22 @@ def losing_the_coordinator(spark: SparkSession) -> dict[str, Any]:
     return {**found, "was_running": was_running, "after": after}
 
 
+def outdated(spark: SparkSession) -> dict[str, Any]:
+    """A query is planned, its filter is published, its build side grows, and only then it runs: no filter may arrive."""
+    gate = headgate.enable(spark, strategy="always", max_wait="0s")
+    frame = spark.sql(GROWN)
+    frame._jdf.queryExecution().executedPlan()
+    filters = gate.queries[-1].late
+    assert filters is not None
+    filters.join(DEADLINE)
+    published = [f.late.published for f in headgate.report(spark).filters if f.late is not None]
+    spark.sql(f"insert into grown values ({20 * ROWS}, 1, 1)")  # a key of a file that the filter closes
+    found = Counter(map(tuple, frame.collect()))
+    headgate.disable(spark)
+    expected = collected(spark, GROWN)
+    return {"same": found == expected, "rows": expected.total(), "published": published, "failures": gate.failures}
+
+
 # --- killing --------------------------------------------------------------------------------------------------------
 
 
@@ -383,10 +403,11 @@ def main() -> None:
         "reaching": lambda: reaching(spark),
         "closing": lambda: closing(spark, polls),
         "coordinator": lambda: losing_the_coordinator(spark),
+        "outdated": lambda: outdated(spark),
         "collecting": lambda: kills(spark, SLOW_BUILD, killed_collecting, seeds),
         "scanning": lambda: kills(spark, PLAIN, killed_scanning, seeds),
     }
-    wanted = [chosen.only] if chosen.only else list(scenarios)[3:] if chosen.kills else list(scenarios)
+    wanted = [chosen.only] if chosen.only else ["collecting", "scanning"] if chosen.kills else list(scenarios)
     found = {}
     for name in wanted:
         found[name] = scenarios[name]()

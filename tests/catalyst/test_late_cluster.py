@@ -73,6 +73,17 @@ def check_losing_the_coordinator_changes_no_row(told: dict[str, Any]) -> None:
     assert found["after"]["late"]["k"]["published"] is not None
 
 
+def check_a_filter_of_a_table_that_has_grown_since_is_not_used(told: dict[str, Any]) -> None:
+    """What was learned before the change travels with no task, and no executor asks for it."""
+    found = told["outdated"]
+
+    assert found["failures"] == []
+    assert len(found["published"]) == 1
+    assert found["published"][0] is not None
+    assert found["rows"] == 301
+    assert found["same"]
+
+
 def check_killing_an_executor_changes_no_row(told: dict[str, Any], amid: str) -> None:
     """After kill -9 of one executor its tasks run again, and the rows are the same."""
     assert len(told[amid]) == 1
@@ -88,5 +99,6 @@ def test_late_filters_on_a_cluster(told: dict[str, Any]) -> None:
     check_filters_reach_executors_through_the_coordinator(told)
     check_a_filter_that_comes_in_the_middle_closes_the_remaining_files(told)
     check_losing_the_coordinator_changes_no_row(told)
+    check_a_filter_of_a_table_that_has_grown_since_is_not_used(told)
     for amid in ("collecting", "scanning"):
         check_killing_an_executor_changes_no_row(told, amid)

@@ -22,7 +22,7 @@ from pyspark.sql.classic.dataframe import DataFrame
 from headgate.catalyst.compiler import JavaClasses, compiled, keeps_classes, texts
 from headgate.catalyst.query import CatalystQuery
 from headgate.catalyst.wire import SeenQueries, decoded
-from headgate.config import Setting, key_of
+from headgate.config import Setting, is_allowed, key_of
 from headgate.errors import UnsupportedSession
 
 log = logging.getLogger("headgate")
@@ -125,9 +125,9 @@ class SparkBridge:
         return before
 
     def restore(self, before: dict[str, str | None]) -> None:
-        """Put settings back to what they were."""
+        """Put settings back to what they were; Spark refuses a bad value that the session was started with."""
         for key, text in before.items():
-            if text is None:
+            if text is None or not is_allowed(key, text):
                 self._spark.conf.unset(key)
             else:
                 self._spark.conf.set(key, text)

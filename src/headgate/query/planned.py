@@ -42,6 +42,11 @@ class PlannedQuery:
         """Whether the query has a scan that this publication goes to."""
         return any(publication == name for scan in self.root.scans() for name, _ in scan.published)
 
+    @property
+    def changes_a_table(self) -> bool:
+        """Whether the query finds the rows of a table that a statement changes."""
+        return any(scan.is_target for scan in self.root.scans())
+
     def conclude(self) -> None:
         """Make the last report, and let go of what was needed for it."""
         if self._run is None:

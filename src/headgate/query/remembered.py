@@ -45,6 +45,20 @@ class RememberedQueries:
         report.failures = self._failures_of(planned.number)
         return report
 
+    def last_report(self) -> QueryReport | None:
+        """Return the report of the last query, or None where there is none.
+
+        Of a statement that changes a table, that is the part which found what to change: others may follow it.
+        """
+        if not self:
+            return None
+        last = self[-1]
+        parts = [planned for planned in reversed(list(self)) if planned is last or planned.number == last.number > 0]
+        if any(planned.changes_a_table for planned in parts):
+            narrowed = (report for report in map(self.report_of, parts) if any(scan.filters for scan in report.scans))
+            return next(narrowed, None) or self.report_of(last)
+        return self.report_of(last)
+
     def report_on(self, publication: str) -> QueryReport | None:
         """Return the report of the last query that a publication narrows, if there is one."""
         following = (planned for planned in reversed(list(self)) if planned.follows(publication))

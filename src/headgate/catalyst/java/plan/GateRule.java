@@ -13,6 +13,7 @@ import headgate.scan.ToldScans;
 import headgate.stream.StreamGate;
 import headgate.tap.Taps;
 import java.lang.ref.WeakReference;
+import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -63,12 +64,13 @@ public class GateRule extends Rule {
     if (plan instanceof Subquery) return plan;
     LogicalPlan logical = (LogicalPlan) plan;
     boolean mayFilter = logical.containsPattern(TreePattern$.MODULE$.JOIN()) || Published.isIn(logical);
-    if (mayFilter || !isNested()) {
+    boolean isAQuery = mayFilter || !(isNested() || isForAListener() || isOfACommand(logical));
+    if (isAQuery) {
       lastSeen = new WeakReference(logical);
       seen++;
     }
     if (logical.isStreaming()) return !onlyMarked && enabled() ? streaming(logical) : plan;
-    if (mayFilter || !isNested()) remember(logical, whyNot(logical, mayFilter));
+    if (isAQuery) remember(logical, whyNot(logical, mayFilter));
     if (!isWanted(logical) || isWritten(logical)) return plan;
     DeltaMerge merge = DeltaMerge.of(logical);
     if (merge != null) return merged(logical, merge);
@@ -85,6 +87,16 @@ public class GateRule extends Rule {
     String own = session.sparkContext().getLocalProperty("spark.sql.execution.id");
     String root = session.sparkContext().getLocalProperty("spark.sql.execution.root.id");
     return own != null && root != null && !own.equals(root);
+  }
+
+  /** Whether a listener of Spark asks: when a query of Delta has ended, Delta looks at its log once more. */
+  private static boolean isForAListener() { return Thread.currentThread().getName().startsWith("spark-listener-group-"); }
+
+  /** Whether a plan only shows what a command has said: the command was a query of its own. */
+  private static boolean isOfACommand(LogicalPlan plan) {
+    LogicalPlan at = plan;
+    while (at.children().size() == 1) at = (LogicalPlan) at.children().apply(0);
+    return at instanceof CommandResult;
   }
 
   /** A plan with its filters, or itself where there are none; only a cancellation by the user gets through. */

@@ -18,8 +18,11 @@ public class MergeJoin {
    * which they are, and the rows below may be fewer. No statement can name them.
    */
   public static LogicalPlan numbered(MergeRows merge) {
-    if (!(merge.child() instanceof Join)) return null;
-    LogicalPlan target = (LogicalPlan) ((Join) merge.child()).left();
+    LogicalPlan join = (LogicalPlan) merge.child();
+    // what the source computes may be computed above the join
+    while (join instanceof Project && areDeterministic((Project) join)) join = (LogicalPlan) ((Project) join).child();
+    if (!(join instanceof Join)) return null;
+    LogicalPlan target = (LogicalPlan) ((Join) join).left();
     while (target instanceof Filter && isDeterministic(((Filter) target).condition())) target = (LogicalPlan) ((Filter) target).child();
     if (!(target instanceof Project) || !((LogicalPlan) ((Project) target).child()).deterministic()) return null;
     scala.collection.Iterator each = ((Project) target).projectList().iterator();
@@ -28,6 +31,12 @@ public class MergeJoin {
       if (!isDeterministic(column) && !isNumber(column)) return null;
     }
     return target;
+  }
+
+  private static boolean areDeterministic(Project columns) {
+    scala.collection.Iterator each = columns.projectList().iterator();
+    while (each.hasNext()) if (!isDeterministic(each.next())) return false;
+    return true;
   }
 
   private static boolean isDeterministic(Object condition) { return ((Expression) condition).deterministic(); }

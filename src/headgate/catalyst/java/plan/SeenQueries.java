@@ -25,6 +25,8 @@ public class SeenQueries implements QueryExecutionListener {
   /** Spark has one tracker for each query, from its planning to its end. */
   private final Map byTracker = new WeakHashMap();
   private final Map byNumber = new LinkedHashMap();
+  /** The numbers of queries by Spark's id of their execution: what runs in the middle of one belongs to it. */
+  private final Map byExecution = new LinkedHashMap();
   private long next = 0L;
   private long version = 0L;
 
@@ -35,6 +37,9 @@ public class SeenQueries implements QueryExecutionListener {
     Map known = (Map) byTracker.get(tracker.get());
     if (known != null) return ((Long) known.get("number")).longValue();
     String inside = session.sparkContext().getLocalProperty("spark.sql.execution.id");
+    String root = session.sparkContext().getLocalProperty("spark.sql.execution.root.id");
+    Long whole = root == null || root.equals(inside) ? null : (Long) byExecution.get(root);
+    if (whole != null) return whole.longValue();
     Map query = new LinkedHashMap();
     query.put("number", Long.valueOf(++next));
     query.put("state", inside == null ? "PLANNED" : "RUNNING");
@@ -44,13 +49,17 @@ public class SeenQueries implements QueryExecutionListener {
     if (note != null) query.put("note", note);
     changed(query);
     byTracker.put(tracker.get(), query);
-    byNumber.put(query.get("number"), query);
-    Iterator oldest = byNumber.keySet().iterator();
-    if (byNumber.size() > MOST) {
-      oldest.next();
-      oldest.remove();
-    }
+    keep(byNumber, query.get("number"), query);
+    if (inside != null && inside.equals(root)) keep(byExecution, root, query.get("number"));
     return next;
+  }
+
+  private static void keep(Map found, Object key, Object value) {
+    found.put(key, value);
+    if (found.size() <= MOST) return;
+    Iterator oldest = found.keySet().iterator();
+    oldest.next();
+    oldest.remove();
   }
 
   public void onSuccess(String function, QueryExecution execution, long nanoseconds) { end(execution, "FINISHED", nanoseconds, null); }
