@@ -304,7 +304,7 @@ def losing_the_coordinator(spark: SparkSession) -> dict[str, Any]:
 
 
 def outdated(spark: SparkSession) -> dict[str, Any]:
-    """A query is planned, its filter is published, its build side grows, and only then it runs: no filter may arrive."""
+    """A query is planned, its filter published, its build side grows, and only then it runs: no filter may arrive."""
     gate = headgate.enable(spark, strategy="always", max_wait="0s")
     frame = spark.sql(GROWN)
     frame._jdf.queryExecution().executedPlan()
