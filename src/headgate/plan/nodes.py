@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from headgate.plan.kinds import TOLD, Can, Feed, Op, Source
 
@@ -71,6 +72,12 @@ class Node:
     streaming: bool = False
     has_subquery: bool = False
     has_unstable_subquery: bool = False
+    _scans: tuple[Scan, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Keep the scans below: rules ask for them again and again."""
+        below = [child.scans() for child in self.children]
+        object.__setattr__(self, "_scans", below[0] if len(below) == 1 else tuple(chain.from_iterable(below)))
 
     def walk(self) -> Iterator[Node]:
         """Yield this node and all below it, in pre-order."""
@@ -80,9 +87,9 @@ class Node:
             yield node
             left.extend(reversed(node.children))
 
-    def scans(self) -> list[Scan]:
+    def scans(self) -> tuple[Scan, ...]:
         """Return the scans at or below this node."""
-        return [node for node in self.walk() if isinstance(node, Scan)]
+        return self._scans
 
     def scanned_bytes(self) -> int:
         """Return the bytes of the files that the scans at or below this node read."""
@@ -116,6 +123,10 @@ class Scan(Node):
     compares: frozenset[int] | None = None
     is_target: bool = False
     files: int = 0
+
+    def scans(self) -> tuple[Scan, ...]:
+        """Return the scan itself."""
+        return (self,)
 
     @property
     def cost(self) -> int:

@@ -94,23 +94,30 @@ def _rows_pay(to: Consumer, planned: PlannedFilter, nodes: dict[int, Node], cont
     column = scan.find_column(to.column)
     if column is None or column.type not in WHOLE_NUMBERS:
         return False
-    build, is_large = nodes[planned.build], scan.bytes >= _LARGE * context.min_scan_bytes
-    is_grouped = any(isinstance(node, Aggregate | Window) for node in build.walk())  # that takes longer than reading
-    share = context.max_build_share if is_grouped else _LARGER
+    share = _LARGER
     for join, other in _joins_above(scan, planned, nodes):
         if join.smaller_bytes > context.broadcast_bytes:
             if context.strategy is Strategy.ALWAYS:
                 return True
-            return is_large and sum(map(context.bytes_left, build.scans())) <= share * context.bytes_left(scan)
+            return scan.bytes >= _LARGE * context.min_scan_bytes and _is_cheaper(
+                nodes[planned.build], scan, share, context
+            )
         if join.type in ("INNER", "LEFT SEMI") and _may_select(other):
             share = min(share, _FAR_LARGER)
     return False
 
 
+def _is_cheaper(build: Node, scan: Scan, share: float, context: RuleContext) -> bool:
+    """Whether a build side reads at most a share of what its scan has left; to group takes longer than to read."""
+    if any(isinstance(node, Aggregate | Window) for node in build.walk()):
+        share = min(share, context.max_build_share)
+    return sum(map(context.bytes_left, build.scans())) <= share * context.bytes_left(scan)
+
+
 def _joins_above(scan: Scan, planned: PlannedFilter, nodes: dict[int, Node]) -> list[tuple[Join, Node]]:
     """Return the joins from a scan up to the filter's own, each with the side that the scan is not on."""
     found, node = list[tuple[Join, Node]](), nodes[planned.join]
-    while below := next((child for child in node.children if any(at.id == scan.id for at in child.walk())), None):
+    while below := next((child for child in node.children if any(at.id == scan.id for at in child.scans())), None):
         if isinstance(node, Join):
             found.append((node, node.right if below is node.left else node.left))
         node = below
@@ -235,9 +242,11 @@ def _objection(
 def _is_pruned_by_spark(consumer: Consumer, nodes: dict[int, Node]) -> bool:
     """Whether Spark's own dynamic pruning is on the very column: a second filter would only list the files again."""
     for node in nodes.values():
-        if isinstance(node, Filter) and any(scan.id == consumer.scan for scan in node.scans()):
+        if isinstance(node, Filter):
             own = (test.left for test in node.conjuncts if test.op == Op.DYNAMIC_PRUNING and test.left is not None)
-            if any(key.unwrapped()[0].column == consumer.column for key in own):
+            if any(key.unwrapped()[0].column == consumer.column for key in own) and any(
+                scan.id == consumer.scan for scan in node.scans()
+            ):
                 return True
     return False
 
