@@ -101,6 +101,26 @@ def test_rows_that_cannot_be_parsed_fail_the_query_as_before(spark: SparkSession
         ).collect()
 
 
+@pytest.mark.parametrize("version", ["first", "second"])
+def test_fields_of_json_that_come_twice(spark: SparkSession, tmp_path: Path, version: str) -> None:
+    """Spark's parser tests a row at the first of them, and gives it with the last: it must not be told."""
+    lines = [f'{{"k": {k}, "v": {k}}}' for k in range(100)]
+    (tmp_path / "rows.json").write_text(
+        "\n".join([*lines, '{"k": 1000, "v": 1, "k": 30}', '{"k": 30, "v": 2, "k": 1000}'])
+    )
+    dim = spark.range(5).selectExpr("id * 10 AS key").where("key > 20")
+    first = "avro,csv,json,kafka,orc,parquet,text"
+    listed = first if version == "first" else first.replace("json,", "")
+    with settings(spark, spark_sql_autoBroadcastJoinThreshold="-1", spark_sql_sources_useV1SourceList=listed):
+        found = compare(
+            spark,
+            lambda: spark.read.schema("k long, v long").json(str(tmp_path)).join(dim, col("k") == col("key")),
+            strategy="always",
+        )
+    assert sorted((row[0], row[1]) for row in found.rows) == [(30, 1), (30, 30), (40, 40)]
+    assert bool([scan for scan in found.report.scans if scan.filters]) == (version == "first")
+
+
 def test_two_subqueries_that_spark_merges(spark: SparkSession, facts: dict[str, Read], tmp_path: Path) -> None:
     """Spark computes them in one go, which a told scan with an alternative would hide from it."""
     write_keys(spark, tmp_path / "dim", 1000)

@@ -24,7 +24,8 @@ public class SourceScans extends ToldTable {
     String kind = kind(scan);
     List can = new ArrayList();
     if (isBoundToVersion(scan)) can.add("reread");
-    boolean known = !PushedAgain.isTarget(scan) || isBoundToVersion(scan);
+    // the parser of JSON cannot be told: see OtherFiles
+    boolean known = !kind.equals("JSON") && (!PushedAgain.isTarget(scan) || isBoundToVersion(scan));
     if (known && PushedAgain.mayBePushed(scan) && !Databases.isReadAsOtherTypes(SparkVersion.readIfThere(scan.relation().table(), "jdbcOptions"))) {
       can.add("ranges");
     }
@@ -64,6 +65,7 @@ public class SourceScans extends ToldTable {
     if (name.startsWith(ICEBERG)) return "Iceberg";
     if (scan.scan() instanceof V1ScanWrapper) return "JDBC";
     if (name.endsWith(".OrcScan")) return "ORC";
+    if (name.endsWith(".JsonScan")) return "JSON";
     return name.endsWith(".ParquetScan") ? "Parquet" : "other";
   }
 

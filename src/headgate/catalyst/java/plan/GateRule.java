@@ -82,6 +82,12 @@ public class GateRule extends Rule {
     return result;
   }
 
+  /** The session whose query is planned: a copy of the gate's own, as streams and caches have, has settings of its own. */
+  private SparkSession current() {
+    scala.Option active = SparkSession.getActiveSession();
+    return active.isDefined() ? (SparkSession) active.get() : session;
+  }
+
   /** Whether the plan is of a query in the middle of another one: a table format asks its own log which files to read. */
   private boolean isNested() {
     String own = session.sparkContext().getLocalProperty("spark.sql.execution.id");
@@ -100,7 +106,7 @@ public class GateRule extends Rule {
   }
 
   /** A plan with its filters, or itself where there are none; only a cancellation by the user gets through. */
-  LogicalPlan narrowed(LogicalPlan plan) { return narrowed(contextOf(plan)); }
+  LogicalPlan narrowed(LogicalPlan plan) { return narrowed(contextOf(plan, current())); }
 
   private LogicalPlan narrowed(QueryContext context) {
     LogicalPlan result = context.plan;
@@ -120,7 +126,7 @@ public class GateRule extends Rule {
   private LogicalPlan merged(LogicalPlan plan, DeltaMerge merge) {
     LogicalPlan result = plan;
     try {
-      QueryContext context = contextOf(merge.asJoin(session));
+      QueryContext context = contextOf(merge.asJoin(current()), current());
       result = merge.with(narrowed(context), context);
     } catch (Throwable failure) {
       failures.note("a MERGE", failure, seenNumber);
@@ -176,7 +182,7 @@ public class GateRule extends Rule {
   public void filterOnlyMarked(boolean only) { onlyMarked = only; }
 
   private boolean enabled() {
-    return !"false".equals(session.sessionState().conf().getConfString("spark.headgate.enabled", "true"));
+    return !"false".equals(current().sessionState().conf().getConfString("spark.headgate.enabled", "true"));
   }
 
   public void close() {
@@ -207,5 +213,6 @@ public class GateRule extends Rule {
   public String queriesSince(long version) throws Exception { return queries.since(version); }
   /** Waits until Spark has told its listeners what happened so far, such as the end of the last query. */
   public void awaitEnds() { ListenerBus.await(session.sparkContext(), 5000L); }
-  public QueryContext contextOf(LogicalPlan plan) { return new QueryContext(session, plan, taps, even, ends); }
+  public QueryContext contextOf(LogicalPlan plan) { return contextOf(plan, session); }
+  private QueryContext contextOf(LogicalPlan plan, SparkSession of) { return new QueryContext(of, plan, taps, even, ends); }
 }

@@ -36,7 +36,7 @@ public class QueryContext implements BuildOwner {
   public final Properties localProperties;
   private final boolean ownResources = SessionResources.areOwn();
   public final List nodes = new ArrayList();
-  public final Listings listings = new Listings();
+  public final Listings listings;
   public final List builds = new ArrayList();
   public volatile Throwable cancelled;
   public final EvenTasks even;
@@ -48,6 +48,7 @@ public class QueryContext implements BuildOwner {
 
   public QueryContext(SparkSession session, LogicalPlan plan, Taps taps, EvenTasks even, QueryEnds ends) {
     this.session = session;
+    this.listings = new Listings(session);
     this.taps = new QueryTaps(taps);
     this.late = new QueryLate(session, ends);
     this.even = even;

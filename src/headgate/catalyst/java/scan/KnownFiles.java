@@ -20,12 +20,19 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils;
  */
 public class KnownFiles {
   private static final String FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled";
+  private static final String BUCKET_ORDER = "spark.sql.legacy.bucketedTableScan.outputOrdering";
   private static final String SINK_LOG = "MetadataLogFileIndex";
 
   /** The files behind a plan node, or null where it is no file relation. */
   public static HadoopFsRelation of(LogicalPlan plan) {
     if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return null;
-    return (HadoopFsRelation) ((LogicalRelation) plan).relation();
+    HadoopFsRelation files = (HadoopFsRelation) ((LogicalRelation) plan).relation();
+    return isListedAtPlanning(files) ? null : files;
+  }
+
+  /** Whether Spark lists the files already when it plans: it is too early then to ask whether other tables have changed. */
+  private static boolean isListedAtPlanning(HadoopFsRelation files) {
+    return files.bucketSpec().isDefined() && Boolean.parseBoolean(files.sparkSession().sessionState().conf().getConfString(BUCKET_ORDER, "false"));
   }
 
   /** Whether two plans are equal and read through the very same indexes: to Spark, two listings of one folder are equal. */

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -13,7 +14,11 @@ public class Listings {
   private final Map listings = new IdentityHashMap();
   private final List caches = new ArrayList();
   private final String[] outcome = new String[1];
+  private final SessionSettings settings;
+  private boolean readsOthers = false;
   private Snapshot snapshot;
+
+  public Listings(SparkSession session) { this.settings = new SessionSettings(session); }
 
   /** The files of a relation: listed once for each index, so that all that is learned of a table is of one moment. */
   public synchronized FileListing of(HadoopFsRelation files) {
@@ -33,9 +38,12 @@ public class Listings {
     caches.add(new CachedRows(cached));
   }
 
+  /** Notes that a build side reads a table of another kind. */
+  synchronized void readsOther() { readsOthers = true; }
+
   /** What the plan that is written depends on: every table that was looked at. */
   public synchronized Snapshot snapshot() {
-    if (snapshot == null) snapshot = new Snapshot(listings.values(), caches, outcome);
+    if (snapshot == null) snapshot = new Snapshot(listings.values(), caches, readsOthers, settings, outcome);
     return snapshot;
   }
 

@@ -3,7 +3,10 @@ package headgate.scan;
 import headgate.interop.Subqueries;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Range;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -39,7 +42,10 @@ public class PinnedFiles extends Subqueries {
   public LogicalPlan leaf(LogicalPlan leaf) {
     if (snapshot == null && leaf instanceof InMemoryRelation) remember((InMemoryRelation) leaf);
     HadoopFsRelation files = KnownFiles.of(leaf);
-    if (files == null || !KnownFiles.isKnown(files.location()) || KnownFiles.isNarrowed(files.location())) return leaf;
+    if (files == null || !KnownFiles.isKnown(files.location()) || KnownFiles.isNarrowed(files.location())) {
+      if (snapshot == null && !(leaf instanceof LocalRelation || leaf instanceof Range || leaf instanceof OneRowRelation)) listings.readsOther();
+      return leaf;
+    }
     if (snapshot != null && !listings.hold(files.location())) return leaf;
     FileListing listing = listings.of(files);
     PrunedFileIndex index = new PrunedFileIndex(listing, null, files.location().sizeInBytes(), snapshot, null);
