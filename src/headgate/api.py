@@ -84,6 +84,8 @@ def explain(df: DataFrame) -> None:
             raise BadInput("Headgate is not enabled in this session; call headgate.enable(spark)")
         print(gate.explain(df))  # noqa: T201 - as below
         return
+    if not isinstance(df, DataFrame):
+        raise BadInput(f"explain needs a DataFrame, not {type(df).__name__}; spark.sql(text) makes one of SQL")
     root, found = _gate_for(df).explain(df)
     print(explain_text(root, found))  # noqa: T201 - as DataFrame.explain does
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Group
 
 from headgate.api import disable, enable, gate_of, report
+from headgate.errors import BadInput
 from headgate.observe import QueryReport
 from headgate.observe.rendering import html_line, html_table, rich_table
 from headgate.plan.sizes import readable_bytes
@@ -21,11 +24,16 @@ if TYPE_CHECKING:
 
 _HEADS = ("", "seconds", "files", "row groups", "bytes", "same answer")
 _SHOWN = 20
+_LAST_DIGITS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """One query, off and on: seconds, the rows with Headgate on, whether both are the same, and the report."""
+    """One query, off and on: seconds, the rows with Headgate on, whether both are the same, and the report.
+
+    ``inexact`` are columns of floating-point numbers that are the same but for their last digits: a sum depends on the
+    order of its rows. ``difference`` has a row of each that the other lacks, where the rows are not the same.
+    """
 
     off_seconds: float
     on_seconds: float
@@ -33,10 +41,12 @@ class Comparison:
     rows: Sequence[Sequence[Any]]
     is_same: bool
     report: QueryReport
+    inexact: Sequence[str] = ()
+    difference: str = ""
 
     def __repr__(self) -> str:
         """Return one line for a shell."""
-        same = "the same rows" if self.is_same else "OTHER ROWS"
+        same = f"the same rows{self._but()}" if self.is_same else f"OTHER ROWS ({self.difference})"
         return f"<Comparison: {same}, {self.off_seconds:.2f} s off, {self.on_seconds:.2f} s on, {self.report!r}>"
 
     def __rich__(self) -> Group:
@@ -51,6 +61,9 @@ class Comparison:
     def _shown(self) -> list[tuple[str, ...]]:
         return [tuple("NULL" if value is None else str(value) for value in row) for row in self.rows[:_SHOWN]]
 
+    def _but(self) -> str:
+        return f", but for the last digits of {', '.join(self.inexact)}" if self.inexact else ""
+
     def _cut(self) -> list[str]:
         return [f"only the first {_SHOWN} rows are shown"] if len(self.rows) > _SHOWN else []
 
@@ -63,7 +76,7 @@ class Comparison:
             str(n) if total else "" for n, total in ((files, files), (groups, groups), (read, files), (left, groups))
         ]
         off = ("off", f"{self.off_seconds:.2f}", *counts[:2], readable_bytes(told.bytes_total), "")
-        same = "yes" if self.is_same else "NO"
+        same = f"yes{self._but()}" if self.is_same else "NO"
         return [off, ("on", f"{self.on_seconds:.2f}", *counts[2:], readable_bytes(told.bytes_read), same)]
 
 
@@ -73,6 +86,8 @@ def compare(spark: SparkSession, make: Callable[[], DataFrame], *, rounds: int =
     The first round also pays for Spark's own warming up. ``options`` are settings. Headgate is enabled afterwards if it
     was before.
     """
+    if not callable(make):
+        raise BadInput(f"compare needs a function that makes the DataFrame anew each time, not {type(make).__name__}")
     for _ in range(rounds - 1):
         _once(spark, make, options)
     return _once(spark, make, options)
@@ -84,7 +99,35 @@ def _once(spark: SparkSession, make: Callable[[], DataFrame], options: dict[str,
     with _switched(spark, off=False, options=options):
         on, rows, columns = _timed(make)
         told = report(spark)
-    return Comparison(off, on, columns, rows, sorted(map(repr, expected)) == sorted(map(repr, rows)), told)
+    same, inexact = _are_same(expected, rows, columns)
+    difference = "" if same else _difference(expected, rows)
+    return Comparison(off, on, columns, rows, same, told, inexact, difference)
+
+
+def _are_same(expected: Sequence[Any], found: Sequence[Any], columns: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
+    """Whether two answers have the same rows, and which columns differ in the last digits of floating-point numbers."""
+    if sorted(map(repr, expected)) == sorted(map(repr, found)):
+        return True, ()
+    inexact: dict[str, None] = {}
+    for row, other in zip(sorted(expected, key=_rounded), sorted(found, key=_rounded), strict=False):
+        for column, a, b in zip(columns, row, other, strict=True):
+            if repr(a) == repr(b):
+                continue
+            if not (isinstance(a, float) and isinstance(b, float) and math.isclose(a, b, rel_tol=_LAST_DIGITS)):
+                return False, ()
+            inexact[column] = None
+    return len(expected) == len(found), tuple(inexact)
+
+
+def _rounded(row: Sequence[Any]) -> str:
+    return repr([f"{value:.8e}" if isinstance(value, float) else value for value in row])
+
+
+def _difference(expected: Sequence[Any], found: Sequence[Any]) -> str:
+    """Return a row of each answer that the other lacks."""
+    off, on = Counter(map(repr, expected)), Counter(map(repr, found))
+    only = (("off", off - on), ("on", on - off))
+    return "; ".join(f"only {where}: {next(iter(rows))}" for where, rows in only if rows)
 
 
 @contextmanager

@@ -99,7 +99,7 @@ def test_keys_of_a_told_table(spark: SparkSession, tmp_path: Path) -> None:
 
 def copied(spark: SparkSession, ask: Callable[[SparkSession], Any]) -> Any:
     """Ask in a copy of the session, such as Spark makes for streams and caches."""
-    sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
+    sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession
     copy = spark._jsparkSession.cloneSession()
     sessions.setActiveSession(copy)
     try:

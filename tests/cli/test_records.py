@@ -50,7 +50,7 @@ def test_a_port_that_is_taken_is_one_sentence(called: Command, tmp_path: Path) -
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         told = refusal(called("ui", str(tmp_path / "log.jsonl"), "--no-browser", "--port", str(port)))
-    assert f"port {port}" in told
+    assert f"port {port} cannot be used: Address already in use; give another one, or 0 for any, with --port" in told
 
 
 def test_a_log_is_followed(tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headgate.catalyst.wire import Unread
 from headgate.domain import Domain
 from headgate.observe import FilterFacts, FilterReport, FilterState, LateFacts, LateReport, QueryFacts, ScanFacts
 from headgate.observe.telling import report_of
-from headgate.plan import PlannedFilter, QueryPlan
+from headgate.plan import Node, PlannedFilter, QueryPlan
+from headgate.plan.kinds import Can, Source
 from headgate.prune import ScanVerdict
 from tests.query.chains import chain, scan_of
 
@@ -73,6 +76,22 @@ def test_a_filter_that_cannot_come_late() -> None:
     """The query did not wait, and the type of the column has no gate."""
     assert told(facts()).reason.startswith(
         "the query did not wait for the filter, and its scans cannot be filtered late by a column of type int;"
+    )
+
+
+def test_a_filter_that_a_table_cannot_take_late() -> None:
+    """The type of the column is not the reason."""
+    nodes = {node.id: node for node in PLAN.root.walk()}
+    delta = replace(scan_of(PLAN, "fact"), source=Source.DELTA, format="Delta", can=frozenset({Can.RANGES}))
+
+    def put(node: Node) -> Node:
+        return delta if node.id == FACT else replace(node, children=tuple(map(put, node.children)))
+
+    root = put(PLAN.root)
+    assert len(nodes) == len(list(root.walk()))
+    assert told(facts(replace(PLAN, root=root))).reason == (
+        "the query did not wait for the filter, and Delta takes filters only before its scan begins; "
+        "a longer spark.headgate.maxWait may help"
     )
 
 

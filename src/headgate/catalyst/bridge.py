@@ -23,7 +23,7 @@ from headgate.catalyst.compiler import JavaClasses, compiled, keeps_classes, tex
 from headgate.catalyst.query import CatalystQuery
 from headgate.catalyst.wire import SeenQueries, decoded
 from headgate.config import Setting, is_allowed, key_of
-from headgate.errors import UnsupportedSession
+from headgate.errors import BadInput, UnsupportedSession
 
 log = logging.getLogger("headgate")
 
@@ -236,6 +236,8 @@ class SparkQueries:
 
 
 def _check_classic(spark: Any) -> None:
+    if not type(spark).__module__.startswith("pyspark.sql.connect") and not hasattr(spark, "_jsparkSession"):
+        raise BadInput(f"this needs a SparkSession, not {type(spark).__name__}")
     if not hasattr(spark, "_jsparkSession") or type(spark).__module__.startswith("pyspark.sql.connect"):
         raise UnsupportedSession(
             "this needs classic PySpark: in a session of Spark Connect, headgate.enable, report, explain and disable "

@@ -199,6 +199,7 @@ class ToldRead(_Message, frozen=True, kw_only=True):
     files: int | None = None
     files_total: int | None = None
     rows: int | None = None
+    bytes: int | None = None
     without: list[str] = []
 
 

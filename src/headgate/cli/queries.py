@@ -22,7 +22,7 @@ from headgate.errors import BadInput
 from headgate.observe import why_lines
 
 _SHOWN_ROWS = 20
-_DIFFER = "the answers differ: either this is a bug in Headgate, or the query is not deterministic"
+_DIFFER = "the answers differ: either this is a bug in Headgate, or the query is not deterministic ({})"
 
 Tables = Annotated[
     list[str] | None, typer.Option(help="A table as name=path or name=format:path; may be given several times.")
@@ -65,7 +65,7 @@ def sql(
                     compared = find_differences(spark, lambda: spark.sql(text), strategy=strategy)
                 console.print(compared)
                 if not compared.is_same:
-                    raise BadInput(_DIFFER)
+                    raise BadInput(_DIFFER.format(compared.difference))
             else:
                 headgate.enable(spark, strategy=strategy)
                 with working("running the query", debug=debug):

@@ -12,7 +12,7 @@ import typer
 
 from headgate.cli.starting import Debug, one_sentence
 from headgate.coordinator import Coordinator, ForPeople
-from headgate.errors import BadInput
+from headgate.errors import BadInput, CannotListen
 from headgate.history import read_log
 from headgate.page import document
 
@@ -50,11 +50,15 @@ def ui(
     """Serve the page over an event log, and show what is written into it from now on."""
     with one_sentence(debug=debug):
         followed = FollowedLog(log)
-        with Coordinator(port=port, people=ForPeople(history=followed.since)) as serving:
-            typer.echo(f"{serving.page_url}\nPress Ctrl+C to stop.")
-            if browser:
-                webbrowser.open(serving.page_url)
-            followed.wait()
+        try:
+            with Coordinator(port=port, people=ForPeople(history=followed.since)) as serving:
+                typer.echo(f"{serving.page_url}\nPress Ctrl+C to stop.")
+                if browser:
+                    webbrowser.open(serving.page_url)
+                followed.wait()
+        except CannotListen as error:
+            why = error.__cause__.strerror if isinstance(error.__cause__, OSError) else str(error)
+            raise BadInput(f"port {port} cannot be used: {why}; give another one, or 0 for any, with --port") from error
 
 
 class FollowedLog:

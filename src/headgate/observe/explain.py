@@ -98,6 +98,8 @@ def _remark(
                 f"{name}: {filters[name].column} {filters[name].kind or filters[name].state}" for name in scan.filters
             )
             size = f"{readable_bytes(scan.bytes_read)} of {readable_bytes(scan.bytes_total)}"
+            if not scan.files_total:
+                return f"{filtered} -> the table skips by its own statistics: what it reads shows after the run"
             return f"{filtered} -> {scan.files_read} of {scan.files_total} files, {size}"
         case nodes.Join() if (join := joins.get(node.id)) is not None:
             return f"feeds {', '.join(join.filters)}" if join.filters else f"no filter: {join.reason}"
@@ -122,11 +124,11 @@ def why_lines(report: QueryReport) -> list[str]:
     for scan in report.scans:
         name = scan.table.rsplit("/", 1)[-1]
         if scan.filters:
-            files = (
-                f"{scan.files_read:,} of {scan.files_total:,} files" if scan.files_total else "only what is asked for"
-            )
+            files = f"reads {scan.files_read:,} of {scan.files_total:,} files"
+            told = "skips by its own statistics: what it reads shows after the run"
             why = f": {scan.reason}" if scan.reason else ""
-            lines.append(f"{name} is filtered by {', '.join(scan.filters)}, and reads {files}{why}.")
+            reads = files if scan.files_total else told
+            lines.append(f"{name} is filtered by {', '.join(scan.filters)}, and {reads}{why}.")
         else:
             lines.append(f"{name} is read whole: {scan.reason}.")
     for f in report.filters:

@@ -156,6 +156,8 @@ class ScanReport:
     def take_in_told(self, read: ToldRead) -> None:
         """Take in what a table that skips files by its own statistics counted while it was read."""
         self.rows_read = read.rows
+        if read.bytes is not None:  # the whole is Spark's estimate
+            self.bytes_read, self.bytes_total = read.bytes, max(read.bytes, self.bytes_total)
         if read.files is not None:
             self.files_read, self.files_total = read.files, read.files_total or read.files
             if self.filters and 1 < read.files == read.files_total:

@@ -8,6 +8,7 @@ from headgate.domain import Domain, Kind, describe
 from headgate.observe.facts import FilterFacts, QueryFacts
 from headgate.observe.report import FilterReport, FilterState, JoinReport, LateReport, QueryReport, ScanReport
 from headgate.plan import PlannedFilter
+from headgate.plan.kinds import Can, Source
 from headgate.plan.nodes import Join, Node, Scan
 
 
@@ -77,6 +78,11 @@ class _Telling:
     def _why_not_built(self, planned: PlannedFilter) -> str:
         if self._facts.only_reported:
             return "reported but not applied: spark.headgate.strategy=never"
+        scans = [node for to in planned.consumers if isinstance(node := self._nodes[to.scan], Scan)]
+        if scans and all(Can.GATE not in scan.can and scan.source is not Source.PARQUET for scan in scans):
+            kinds = ", ".join(dict.fromkeys(scan.format or "the source" for scan in scans))
+            why = f"{kinds} takes filters only before its scan begins"
+            return f"the query did not wait for the filter, and {why}; a longer spark.headgate.maxWait may help"
         columns = [self._nodes[to.scan].find_column(to.column) for to in planned.consumers]
         types = ", ".join(dict.fromkeys(column.type for column in columns if column is not None))
         why = f"its scans cannot be filtered late by a column of type {types}"

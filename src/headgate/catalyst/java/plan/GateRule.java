@@ -14,7 +14,9 @@ import headgate.stream.StreamGate;
 import headgate.tap.Taps;
 import java.lang.ref.WeakReference;
 import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -65,7 +67,7 @@ public class GateRule extends Rule {
     LogicalPlan logical = (LogicalPlan) plan;
     boolean mayFilter = logical.containsPattern(TreePattern$.MODULE$.JOIN()) || Published.isIn(logical);
     boolean isAQuery = mayFilter || !(isNested() || isForAListener() || isOfACommand(logical));
-    if (isAQuery) {
+    if (isAQuery && (mayFilter || reads(logical))) {
       lastSeen = new WeakReference(logical);
       seen++;
     }
@@ -97,6 +99,16 @@ public class GateRule extends Rule {
 
   /** Whether a listener of Spark asks: when a query of Delta has ended, Delta looks at its log once more. */
   private static boolean isForAListener() { return Thread.currentThread().getName().startsWith("spark-listener-group-"); }
+
+  /** Whether a plan reads anything: what shows the outcome of a command, or rows of its own, does not. */
+  private static boolean reads(LogicalPlan plan) {
+    scala.collection.Iterator each = plan.collectLeaves().iterator();
+    while (each.hasNext()) {
+      Object leaf = each.next();
+      if (!(leaf instanceof LocalRelation || leaf instanceof OneRowRelation || leaf instanceof CommandResult)) return true;
+    }
+    return false;
+  }
 
   /** Whether a plan only shows what a command has said: the command was a query of its own. */
   private static boolean isOfACommand(LogicalPlan plan) {

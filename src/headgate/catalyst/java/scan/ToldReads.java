@@ -26,6 +26,6 @@ public class ToldReads {
 
   synchronized void note(int scan, Map counted) { counts.put(String.valueOf(scan), counted); }
 
-  /** {scan: {"files": n, "filesTotal": n, "rows": n, "without": [column]}}, each only where the source tells it. */
+  /** {scan: {"files": n, "filesTotal": n, "rows": n, "bytes": n, "without": [column]}}, each only where the source tells it. */
   public synchronized Map counts() { return new LinkedHashMap(counts); }
 }

@@ -42,10 +42,12 @@ public class ToldScans implements QueryExecutionListener {
     if (mark.isEmpty()) return;
     Object[] told = (Object[]) mark.get();
     Map found = counted(scan);
+    ToldReads reads = (ToldReads) told[1];
+    reads.note(((Integer) told[0]).intValue(), new LinkedHashMap(found));  // what follows may take a while: it reads the table's log
     if (found.containsKey("filesTotal") && found.get("filesTotal").equals(found.get("files"))) {
       found.put("without", KeptBounds.without(scan, planned, (List) told[2]));
+      reads.note(((Integer) told[0]).intValue(), found);
     }
-    ((ToldReads) told[1]).note(((Integer) told[0]).intValue(), found);
   }
 
   /** A MERGE counts the files of its target itself. */
@@ -63,6 +65,7 @@ public class ToldScans implements QueryExecutionListener {
   private static Map counted(SparkPlan scan) {
     Map found = new LinkedHashMap();
     put(found, "rows", PlanLeaves.metric(scan, "numOutputRows"));
+    put(found, "bytes", PlanLeaves.metric(scan, scan instanceof FileSourceScanExec ? "filesSize" : "totalFileSize"));
     long files = PlanLeaves.metric(scan, scan instanceof FileSourceScanExec ? "numFiles" : "resultDataFiles");
     long skipped = PlanLeaves.metric(scan, "skippedDataFiles");
     put(found, "files", files);
