@@ -53,6 +53,8 @@ def test_a_running_session_keeps_its_views(spark: SparkSession, called: Command,
     [
         (("sql", "select 1", "--table", "fact=nowhere"), "there is nothing at 'nowhere'"),
         (("sql", "select 1", "--table", "fact"), "must be name=path"),
+        (("sql", "select 1", "--table", "my fact=."), "'my fact' is no name of a table"),
+        (("sql", "select 1", "--table", "t=.", "--table", "t=."), "--table gives t several times"),
         (("sql", "select 1", "--strategy", "fast"), "cost, always or never"),
         (("bench", "tpch", "--layout", "heap"), "plain, clustered, partitioned"),
         (("bench", "run", "--tables", "nowhere", "--queries", "nowhere"), "there is no folder at 'nowhere'"),

@@ -16,7 +16,7 @@ from headgate.advise import advise as find_advice
 from headgate.advise.advice import read_queries
 from headgate.cli.output import Format, write_rows
 from headgate.cli.starting import Conf, Debug, Master, one_sentence, settings_of, spark_session, started, working
-from headgate.cli.tables import NamedTable
+from headgate.cli.tables import NamedTable, named_tables
 from headgate.comparison import compare as find_differences
 from headgate.errors import BadInput
 from headgate.observe import why_lines
@@ -25,7 +25,11 @@ _SHOWN_ROWS = 20
 _DIFFER = "the answers differ: either this is a bug in Headgate, or the query is not deterministic ({})"
 
 Tables = Annotated[
-    list[str] | None, typer.Option(help="A table as name=path or name=format:path; may be given several times.")
+    list[str] | None,
+    typer.Option(
+        help="A table as name=path or name=format:path (parquet, orc, csv with a header, json, avro, delta, iceberg, "
+        "lance; without a format, by what lies there); may be given several times."
+    ),
 ]
 Strategy = Annotated[str, typer.Option(help="Which filters to apply: cost, always or never.")]
 
@@ -51,7 +55,7 @@ def sql(
     """Run SQL over tables with Headgate."""
     console = Console()
     with one_sentence(debug=debug):
-        tables, settings = [NamedTable(item) for item in table or []], settings_of(conf)
+        tables, settings = named_tables(table or []), settings_of(conf)
         headgate.config.checked("strategy", strategy)
         text = _text(query, file)
         if format is Format.PARQUET and out is None:
@@ -83,7 +87,7 @@ def why(
     """Say in words what filters each scan of a query, and where nothing does, why and what to do."""
     console = Console()
     with one_sentence(debug=debug):
-        tables, settings = [NamedTable(item) for item in table or []], settings_of(conf)
+        tables, settings = named_tables(table or []), settings_of(conf)
         text = _text("-", None) if str(query) == "-" else _text("", query)
         with _spark_with(tables, settings, master=master, debug=debug) as spark:
             gate = headgate.enable(spark, strategy=strategy)
@@ -94,7 +98,9 @@ def why(
 
 
 def advise(
-    table: Annotated[list[str], typer.Option(help="A table as name=path; may be given several times.")],
+    table: Annotated[
+        list[str], typer.Option(help="A table as name=path or name=format:path; may be given several times.")
+    ],
     file: Annotated[list[Path], typer.Option(help="A file with SQL; may be given several times.")],
     master: Master = "",
     conf: Conf = None,
@@ -103,7 +109,7 @@ def advise(
     """Say which column to cluster each table by, and how many files the queries would then read."""
     console = Console()
     with one_sentence(debug=debug):
-        tables, texts, settings = [NamedTable(item) for item in table], read_queries(file), settings_of(conf)
+        tables, texts, settings = named_tables(table), read_queries(file), settings_of(conf)
         with _spark_with(tables, settings, master=master, debug=debug) as spark:
             with working("looking at the queries", debug=debug):
                 advice = find_advice(spark, texts)

@@ -6,6 +6,8 @@ the ends of its files. `name=format:path` says it outright.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +24,32 @@ _JARS = {
 _LOOKED_AT = 1000  # files of a folder
 
 
+def named_tables(items: Iterable[str]) -> list[NamedTable]:
+    """Return the tables that a person gave, each with a name of its own."""
+    tables = [NamedTable(item) for item in items]
+    twice = [name for name, count in Counter(table.name for table in tables).items() if count > 1]
+    if twice:
+        raise BadInput(f"--table gives {twice[0]} several times; each table needs a name of its own")
+    return tables
+
+
 class NamedTable:
     """A table as a person gave it: name=path, or name=format:path."""
 
     def __init__(self, item: str) -> None:
         name, equals, path = item.partition("=")
-        if not equals or not name.isidentifier() or not path:
+        if not equals or not path:
             raise BadInput(f"--table {item!r} must be name=path, as in --table fact=data/fact")
+        if not name.isidentifier():
+            raise BadInput(f"--table {item!r}: {name!r} is no name of a table; use letters, digits and underscores")
         kind, colon, rest = path.partition(":")
         self.name, self.path = name, rest if colon and kind in FORMATS else path
         is_glob = any(sign in self.path for sign in "*?[{")  # which Spark resolves
         if "://" not in self.path and not is_glob and not Path(self.path).exists():
             allowed = f"give the path of a table ({', '.join(FORMATS)})"
             raise BadInput(f"table {name}: there is nothing at {self.path!r}; {allowed}")
+        if not is_glob and Path(self.path).is_dir() and not any(Path(self.path).iterdir()):
+            raise BadInput(f"table {name}: the folder {self.path!r} is empty")
         self.format = kind if colon and kind in FORMATS else _format_at(self.path)
 
     def register(self, spark: Any) -> None:
