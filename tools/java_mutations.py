@@ -222,6 +222,20 @@ SNAPSHOTS = (
         ("tests/batch/test_told_sources.py::test_fields_of_json_that_come_twice",),
     ),
     _java(
+        "a reader is told of numbers that files store wider",
+        "format/SourceScans",
+        "if (!mayWrap && !hasDefault)",
+        "if (!hasDefault)",
+        ("tests/batch/test_told_sources.py::test_numbers_that_files_store_wider",),
+    ),
+    _java(
+        "a reader is told of columns by name that it finds by field id",
+        "format/SourceScans",
+        '!(kind.equals("Parquet") && KnownFiles.isReadByFieldId(SparkSession.active()))',
+        "true",
+        ("tests/batch/test_told_sources.py::test_columns_that_are_found_by_field_id",),
+    ),
+    _java(
         "a gate stays closed after a change",
         "late/LateSource",
         "if (snapshot != null && !snapshot.holds()) return new LateState(query);",

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
+from pyspark.sql.types import LongType, StructField, StructType
 
 import headgate
 from tests.batch.differential import compare, enabled, rows_of, settings
@@ -119,6 +120,45 @@ def test_fields_of_json_that_come_twice(spark: SparkSession, tmp_path: Path, ver
         )
     assert sorted((row[0], row[1]) for row in found.rows) == [(30, 1), (30, 30), (40, 40)]
     assert bool([scan for scan in found.report.scans if scan.filters]) == (version == "first")
+
+
+@pytest.mark.parametrize("type", ["tinyint", "smallint", "bigint"])
+def test_numbers_that_files_store_wider(spark: SparkSession, tmp_path: Path, type: str) -> None:
+    """Of a wider number Spark takes the last bits, and statistics speak of the whole."""
+    spark.range(0, 20, 1, 4).selectExpr("cast(id * 65536 + 5 AS int) AS k").write.parquet(str(tmp_path / "wide"))
+    dim = spark.range(3).selectExpr(f"cast(id + 3 AS {type}) AS key")
+    with settings(spark, spark_sql_sources_useV1SourceList=""):
+        found = compare(
+            spark,
+            lambda: spark.read.schema(f"k {type}").parquet(str(tmp_path / "wide")).join(dim, col("k") == col("key")),
+            strategy="always",
+        )
+    assert len(found.rows) == (1 if type == "bigint" else 20)
+    assert bool([scan for scan in found.report.scans if scan.filters]) == (type == "bigint")
+
+
+def test_columns_that_are_found_by_field_id(spark: SparkSession, tmp_path: Path) -> None:
+    """The reader is told of a column by its name, which is that of another one in the files."""
+
+    def columns(*names: str) -> StructType:
+        return StructType(
+            [StructField(name, LongType(), True, {"parquet.field.id": i}) for i, name in enumerate(names)]
+        )
+
+    keys = pa.array(range(2_000), pa.int64())
+    fields = [pa.field(name, pa.int64(), metadata={"PARQUET:field_id": str(i)}) for i, name in enumerate("xy")]
+    values = pa.array(range(1_999, -1, -1), pa.int64())
+    pq.write_table(pa.table([keys, values], pa.schema(fields)), tmp_path / "rows.parquet", row_group_size=250)
+    dim = spark.range(3).selectExpr("id + 3 AS key")
+    swapped = columns("y", "x")
+    with settings(spark, spark_sql_sources_useV1SourceList="", spark_sql_parquet_fieldId_read_enabled="true"):
+        found = compare(
+            spark,
+            lambda: spark.read.schema(swapped).parquet(str(tmp_path)).join(dim, col("y").eqNullSafe(col("key"))),
+            strategy="always",
+        )
+    assert sorted(row[0] for row in found.rows) == [3, 4, 5]
+    assert not [scan for scan in found.report.scans if scan.filters]
 
 
 def test_two_subqueries_that_spark_merges(spark: SparkSession, facts: dict[str, Read], tmp_path: Path) -> None:

@@ -184,3 +184,34 @@ def _disturbed(
             return "a conflict" if "Found conflicting files" in str(error) else str(error)
         finally:
             assert not others
+
+
+def test_a_column_with_a_default(spark: SparkSession, mode: str) -> None:
+    """Iceberg gives the default where a file lacks the column, but its reader drops such row groups by a condition."""
+    changes(spark, "SELECT cast(id AS int) + 4 AS q FROM range(3) WHERE id < 2")
+    iceberg: Any = spark._jvm.org.apache.iceberg
+    modes = ", ".join(f"'write.{operation}.mode' = '{mode}'" for operation in ("merge", "delete", "update"))
+
+    def made(name: str) -> str:
+        table = f"ice.db.{name}"
+        spark.sql(f"DROP TABLE IF EXISTS {table}")
+        spark.sql(f"CREATE TABLE {table} (k bigint) USING iceberg TBLPROPERTIES ('format-version' = '3', {modes})")
+        spark.range(0, 20, 1, 2).selectExpr("id AS k").writeTo(table).append()
+        schema = iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, table).updateSchema()
+        schema.addColumn("c", iceberg.types.Types.IntegerType.get(), iceberg.expressions.Expressions.lit(5)).commit()
+        spark.sql(f"REFRESH TABLE {table}")
+        spark.sql(f"INSERT INTO {table} VALUES (1000, 5), (1001, 7)")
+        return table
+
+    def left(table: str) -> tuple[Any, Any]:
+        joined = spark.sql(f"SELECT k, c, q FROM {table} JOIN changes ON c <=> q")
+        found = sorted(map(tuple, joined.collect()))
+        spark.sql(f"MERGE INTO {table} t USING changes s ON t.c <=> s.q WHEN MATCHED THEN DELETE")
+        return found, sorted(map(tuple, spark.table(table).collect()))
+
+    expected = left(made("defaults_off"))
+    with enabled(spark, strategy="always") as gate:
+        found = left(made("defaults_on"))
+        assert gate.failures == []
+    assert found == expected
+    assert found[1] == [(1001, 7)]

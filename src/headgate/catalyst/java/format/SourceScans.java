@@ -1,6 +1,7 @@
 package headgate.format;
 
 import headgate.interop.SparkVersion;
+import headgate.scan.KnownFiles;
 import headgate.scan.ScanNames;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,9 +10,13 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.MetadataAttribute$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.write.RowLevelOperationTable;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.FileScan;
 import org.apache.spark.sql.execution.datasources.v2.V1ScanWrapper;
+import org.apache.spark.sql.types.ByteType;
+import org.apache.spark.sql.types.ShortType;
 
 /** Scans of sources of the second version (Iceberg, catalogs of databases, files): told by pushing their conditions down again. */
 public class SourceScans extends ToldTable {
@@ -24,8 +29,8 @@ public class SourceScans extends ToldTable {
     String kind = kind(scan);
     List can = new ArrayList();
     if (isBoundToVersion(scan)) can.add("reread");
-    // the parser of JSON cannot be told: see OtherFiles
-    boolean known = !kind.equals("JSON") && (!PushedAgain.isTarget(scan) || isBoundToVersion(scan));
+    // the parser of JSON cannot be told: see OtherFiles; a reader that finds columns by field id is told of others by their names
+    boolean known = !kind.equals("JSON") && !(kind.equals("Parquet") && KnownFiles.isReadByFieldId(SparkSession.active())) && (!PushedAgain.isTarget(scan) || isBoundToVersion(scan));
     if (known && PushedAgain.mayBePushed(scan) && !Databases.isReadAsOtherTypes(SparkVersion.readIfThere(scan.relation().table(), "jdbcOptions"))) {
       can.add("ranges");
     }
@@ -36,6 +41,7 @@ public class SourceScans extends ToldTable {
     if (kind.equals("Iceberg")) out.put("path", location(scan));
     if (PushedAgain.isTarget(scan) || kind.equals("Iceberg") && givesFileNames(scan)) out.put("target", Boolean.TRUE);
     if (kind.equals("JDBC") || kind.equals("ORC")) out.put("compares", Databases.compared(leaf.output()));
+    if (kind.equals("Parquet") || kind.equals("Iceberg")) out.put("compares", comparedAsStored(scan));
   }
 
   /** Whether a scan says which file each row is in: so Spark asks which files of its target a MERGE has to write anew. */
@@ -48,9 +54,35 @@ public class SourceScans extends ToldTable {
     return false;
   }
 
+  /**
+   * The columns whose statistics speak of the values that Spark reads. Parquet files may store wider numbers than bytes and
+   * shorts, of which Spark takes the last bits; and Iceberg's reader drops row groups without a column that has a default.
+   */
+  private static List comparedAsStored(DataSourceV2ScanRelation scan) {
+    List found = new ArrayList();
+    Object table = icebergTable(scan);
+    Object schema = table == null ? null : SparkVersion.readIfThere(table, "schema");
+    scala.collection.Iterator each = scan.output().iterator();
+    while (each.hasNext()) {
+      Attribute column = (Attribute) each.next();
+      boolean mayWrap = kind(scan).equals("Parquet") && (column.dataType() instanceof ByteType || column.dataType() instanceof ShortType);
+      Object field = schema == null ? null : SparkVersion.readIfThere(schema, "findField", column.name());
+      boolean hasDefault = field != null && SparkVersion.readIfThere(field, "initialDefault") != null;
+      if (!mayWrap && !hasDefault) found.add(Long.valueOf(column.exprId().id()));
+    }
+    return found;
+  }
+
+  /** What Iceberg itself calls the table of a scan, or null. */
+  private static Object icebergTable(DataSourceV2ScanRelation scan) {
+    Object table = scan.relation().table();
+    if (table instanceof RowLevelOperationTable) table = ((RowLevelOperationTable) table).table();
+    return SparkVersion.readIfThere(table, "table");
+  }
+
   /** Where an Iceberg table lies, as it says itself. */
   private static String location(DataSourceV2ScanRelation scan) {
-    Object table = SparkVersion.readIfThere(scan.relation().table(), "table");
+    Object table = icebergTable(scan);
     Object found = table == null ? null : SparkVersion.readIfThere(table, "location");
     return found == null ? "" : found.toString();
   }

@@ -73,6 +73,15 @@ public class SparkVersion {
     }
   }
 
+  /** What a public method of one text returns, or null where there is no such method. */
+  public static Object readIfThere(Object owner, String method, String argument) {
+    try {
+      return owner.getClass().getMethod(method, new Class[] {String.class}).invoke(owner, new Object[] {argument});
+    } catch (Exception absent) {
+      return null;
+    }
+  }
+
   private static Class classOf(String name) {
     try {
       return Class.forName(name, false, LogicalPlan.class.getClassLoader());

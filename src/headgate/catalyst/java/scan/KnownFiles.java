@@ -4,6 +4,7 @@ import headgate.interop.Subqueries;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -73,6 +74,11 @@ public class KnownFiles {
   /** Whether they are those of Spark's own ORC reader. */
   public static boolean isOrc(HadoopFsRelation files) {
     return files.fileFormat().getClass() == OrcFileFormat.class && isKnown(files.location());
+  }
+
+  /** Whether a session finds columns of Parquet files by field id. */
+  public static boolean isReadByFieldId(SparkSession session) {
+    return Boolean.parseBoolean(session.sessionState().conf().getConfString(FIELD_IDS, "false"));
   }
 
   /** Whether Spark finds the columns of these files by field id, so that names in footers say nothing; options count, too. */
