@@ -56,6 +56,15 @@ def test_a_table_merged_into_itself(spark: SparkSession, kind: str) -> None:
     assert sum(on.rows.values()) == ROWS - 41
 
 
+def test_delta_reads_a_table_that_is_merged_into_itself(spark: SparkSession) -> None:
+    """Within its transaction, that is, so that it notices what others write meanwhile: Headgate reads no row before."""
+    target = Target("delta").make(spark, "merged_into_itself")
+    source = f"(SELECT k, v + 1 AS v FROM {target} WHERE k BETWEEN 100 AND 140)"
+    with enabled(spark, strategy="always") as gate:
+        spark.sql(f"MERGE INTO {target} t USING {source} s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = s.v")
+        assert not [scan for report in gate.reports for scan in report.scans if scan.filters]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("number", range(FIRST, FIRST + COUNT))
 def test_random_merges(spark: SparkSession, number: int, kind: str) -> None:

@@ -68,10 +68,17 @@ public class SourceScans extends ToldTable {
       boolean mayWrap = kind(scan).equals("Parquet") && (column.dataType() instanceof ByteType || column.dataType() instanceof ShortType);
       Object field = schema == null ? null : SparkVersion.readIfThere(schema, "findField", column.name());
       boolean hasDefault = field != null && SparkVersion.readIfThere(field, "initialDefault") != null;
-      if (!mayWrap && !hasDefault) found.add(Long.valueOf(column.exprId().id()));
+      boolean isOrdered = !kind(scan).equals("Iceberg") || field != null && isOrderedAsInSpark(String.valueOf(SparkVersion.readIfThere(field, "type")));
+      if (!mayWrap && !hasDefault && isOrdered) found.add(Long.valueOf(column.exprId().id()));
     }
     return found;
   }
+
+  /**
+   * Whether Iceberg orders the values of a type as Spark does. It compares UUIDs as signed numbers, and Spark as text; the
+   * bounds of times in files that were added to a table may be milliseconds.
+   */
+  private static boolean isOrderedAsInSpark(String type) { return !type.equals("uuid") && !type.startsWith("timestamp") && !type.equals("time"); }
 
   /** What Iceberg itself calls the table of a scan, or null. */
   private static Object icebergTable(DataSourceV2ScanRelation scan) {

@@ -4,8 +4,10 @@ import headgate.build.KeptRows;
 import headgate.format.MergeTarget;
 import headgate.interop.Seqs;
 import headgate.interop.SparkVersion;
+import headgate.interop.Subqueries;
 import headgate.interop.Trees;
 import headgate.scan.Alternatives;
+import headgate.scan.KnownFiles;
 import headgate.scan.ToldScans;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,6 +21,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 
 /**
  * A MERGE into a Delta table: its condition gets the ranges that hold the keys of its source, by which Delta skips files.
@@ -47,10 +51,35 @@ public class DeltaMerge {
     try {
       boolean needsAll = !((scala.collection.Seq) SparkVersion.read(plan, "notMatchedBySourceClauses")).isEmpty();
       DeltaMerge merge = new DeltaMerge(plan);
-      return needsAll || merge.source.isStreaming() ? null : merge;
+      return needsAll || merge.source.isStreaming() || merge.readsItsTarget() ? null : merge;
     } catch (Exception other) {
       return null;  // another version of Delta
     }
+  }
+
+  /**
+   * Whether the source reads the table that is changed. Delta then reads it within its transaction, and notices what others
+   * write meanwhile; rows that were read before would undo that.
+   */
+  private boolean readsItsTarget() {
+    java.util.Set targets = new java.util.HashSet();
+    java.util.Set sources = new java.util.HashSet();
+    roots(target, targets);
+    roots(source, sources);
+    return targets.isEmpty() || !java.util.Collections.disjoint(targets, sources);
+  }
+
+  private static void roots(LogicalPlan plan, java.util.Set found) {
+    HadoopFsRelation files = KnownFiles.of(plan);
+    if (files != null) {
+      scala.collection.Iterator paths = files.location().rootPaths().iterator();
+      while (paths.hasNext()) found.add(paths.next().toString());
+    }
+    if (plan instanceof InMemoryRelation) roots(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), found);
+    scala.collection.Iterator each = plan.children().iterator();
+    while (each.hasNext()) roots((LogicalPlan) each.next(), found);
+    List inside = Subqueries.of(plan);
+    for (int i = 0; i < inside.size(); i++) roots((LogicalPlan) inside.get(i), found);
   }
 
   /** The join that the MERGE is, as far as the files of its target are concerned. */
