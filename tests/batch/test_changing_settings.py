@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
 
 import headgate
 from tests.batch.changing_tables import planned
 from tests.batch.differential import INTERPRETED, enabled, rows_of, settings
 from tests.batch.test_snapshots import LATE, NO_BROADCAST, WAITING
-from tests.sources.formats import Tables
 
 CASE = "spark.sql.caseSensitive"
 MODES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
@@ -80,21 +78,6 @@ def test_a_setting_of_headgate_may_change(spark: SparkSession, told: Path) -> No
         gate.configure(max_distinct_values=17)
         assert len(frame.collect()) == 19
         assert [report.note for report in gate.reports] == [""]
-
-
-def test_keys_of_a_told_table(spark: SparkSession, tmp_path: Path) -> None:
-    """Neither side is a folder that Headgate lists; the keys are read by settings all the same."""
-    tables = Tables(spark, tmp_path)
-    fact = tables.put("orc_v2", spark.range(0, 400, 1, 4).selectExpr("id AS k"))
-    dim = tables.put("parquet_v2", spark.range(0, 20, 1, 1).selectExpr("id * 7 AS key"))
-    with without(spark, CASE), enabled(spark, strategy="always", **WAITING) as gate:
-        frame = fact().join(dim().where("key < 90"), col("k") == col("key"))
-        planned(frame)
-        applied = [f for report in gate.reports for f in report.filters if f.state == "applied"]
-        spark.conf.set(CASE, "true")
-        assert len(frame.collect()) == 13
-        notes = [report.note for report in gate.reports]
-    assert not applied or all(CASE in note for note in notes)
 
 
 def copied(spark: SparkSession, ask: Callable[[SparkSession], Any]) -> Any:
