@@ -8,6 +8,7 @@ SHELL := bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
+CLASSES := $(VENV)/spark-classes.jsa
 WITH_JAVA := JAVA_HOME="$$(tools/ensure_java.sh)" && export JAVA_HOME &&
 SOURCES := src tests bench examples tools
 # Extra words for pytest, for example: make test ARGS="-k domain -x"
@@ -33,11 +34,11 @@ test-fast: $(READY) ## what needs neither Spark nor Java: under a minute
 	@$(FAST) $(ARGS)
 
 .PHONY: test
-test: $(READY) ## everything that has to pass (ARGS="-k name" narrows it)
+test: $(READY) $(CLASSES) ## everything that has to pass (ARGS="-k name" narrows it)
 	@$(WITH_JAVA) $(SOURCES_TOO) $(PYTEST) $(ARGS)
 
 .PHONY: test-all
-test-all: $(READY) ## the same with every query, stream and example that can be drawn: hours
+test-all: $(READY) $(CLASSES) ## the same with every query, stream and example that can be drawn: hours
 	@$(WITH_JAVA) $(THOROUGH) $(PYTEST) $(ARGS)
 
 .PHONY: test-spark
@@ -45,7 +46,7 @@ test-spark: ## the tests with another PySpark, in its own environment: SPARK=4.1
 	@$(MAKE) --no-print-directory VENV=.venv-spark-$(SPARK) PYSPARK="pyspark==$(SPARK).*" test
 
 .PHONY: check
-check: $(READY) ## formatting, lint and types, then the tests: what CI runs
+check: $(READY) $(CLASSES) ## formatting, lint and types, then the tests: what CI runs
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy
@@ -122,3 +123,6 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev "$(PYSPARK)"
 	@touch $@
+
+$(CLASSES): $(READY)
+	@$(WITH_JAVA) $(BIN)/python tools/share_classes.py $@ 2>/dev/null

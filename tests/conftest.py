@@ -10,6 +10,7 @@ import os
 import sys
 from collections import Counter
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Queries of tests are over before the JVM's second compiler has paid for itself: without it a run takes a third less.
-# Nor should it collect all garbage whenever it has loaded more classes. The variable reaches programs that tests start.
-os.environ.setdefault(
-    "JDK_JAVA_OPTIONS",
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m",
-)
+# Nor should it collect all garbage whenever it has loaded more classes. tools/share_classes.py writes the archive; a JVM
+# with other jars would complain of it on standard output. The variable reaches programs that tests start.
+_FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m"
+_CLASSES = Path(sys.prefix) / "spark-classes.jsa"
+if _CLASSES.exists():
+    _FAST_START += f" -XX:SharedArchiveFile={_CLASSES} -Xlog:disable"
+os.environ.setdefault("JDK_JAVA_OPTIONS", _FAST_START)
 
 # Spark is made for large data: without these it takes and clears 64 megabytes for each hash table of ten rows, four for
 # each broadcast of one, and writes out each plan in full for a page that nobody opens.
