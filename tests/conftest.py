@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Queries of tests are over before the JVM's second compiler has paid for itself: without it a run takes a third less.
-# Nor should it collect all garbage whenever it has loaded more classes. tools/share_classes.py writes the archive; a JVM
-# with other jars would complain of it on standard output. The variable reaches programs that tests start.
+# Nor should it collect all garbage whenever it has loaded more classes. tools/share_classes.py writes the archive; with
+# other jars a JVM would complain of it on standard output. The variable reaches programs that tests start.
 _FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=512m"
 _CLASSES = Path(sys.prefix) / "spark-classes.jsa"
 if _CLASSES.exists():
