@@ -60,6 +60,12 @@ def test_a_cell_that_is_no_query_is_refused(spark: SparkSession, names: dict[str
         run_cell(cell, names)
 
 
+@pytest.mark.parametrize("line", ["--rounds many", "--quickly", "--rounds"])
+def test_an_option_that_the_magic_does_not_know_is_refused(names: dict[str, Any], line: str) -> None:
+    with pytest.raises(BadInput, match="it takes --rounds NUMBER and --strategy"):
+        run_cell(QUERY, names, line)
+
+
 def test_the_magic_is_loaded_by_its_extension(spark: SparkSession, tables: None) -> None:
     shell = InteractiveShell.instance()
     try:
@@ -67,6 +73,8 @@ def test_the_magic_is_loaded_by_its_extension(spark: SparkSession, tables: None)
         found = shell.run_cell(f"%%headgate\n{QUERY}")
         assert found.success
         assert found.result.is_same
+        assert "--rounds" in shell.find_cell_magic("headgate").__doc__
+        assert shell.run_cell(f"%%headgate --rounds 1 --strategy never\n{QUERY}").result.report.applied == 0
     finally:
         InteractiveShell.clear_instance()
 

@@ -91,8 +91,13 @@ def explain(df: DataFrame) -> None:
 
 
 def report(spark: SparkSession | ConnectSession) -> QueryReport:
-    """Return the report of the last query of an enabled session."""
-    gate = gate_of_connect(spark) if is_connect(spark) else _gates.get(session_key(spark))
+    """Return the report of the last query of an enabled session, else of the last DataFrame of `filtered` that ran."""
+    gate: Gate | ConnectGate | None
+    if is_connect(spark):
+        gate = gate_of_connect(spark)
+    else:
+        key = session_key(spark)
+        gate = _gates.get(key) or _marked_only.get(key)
     if gate is None:
         return QueryReport(note="Headgate is not enabled in this session; call headgate.enable(spark)")
     return gate.report()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import Any
 
 from headgate.errors import InvalidSetting
@@ -252,6 +253,18 @@ def checked(name: str, value: Any) -> str:
     if not re.fullmatch(setting.pattern, text):
         raise InvalidSetting(f"{setting.key}={text!r} is not allowed; it takes {setting.allowed}")
     return text
+
+
+def check_setting(key: str, text: str) -> None:
+    """Refuse a setting of Headgate's, named as in Spark's configuration, that does not exist or does not take this."""
+    if not key.startswith(PREFIX):
+        return
+    name, known = key.removeprefix(PREFIX), [setting.name for setting in SETTINGS]
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        guess = f"is it {PREFIX}{near[0]}?" if near else f"what follows {PREFIX} is one of {', '.join(known)}"
+        raise InvalidSetting(f"{key} is not a setting; {guess}")
+    checked(name, text)
 
 
 def key_of(name: str) -> str:

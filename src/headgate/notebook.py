@@ -5,14 +5,17 @@
     %%headgate
     select count(*) from fact join dim on k = id
 
-A cell of Python ends with a DataFrame. It runs several times, so it should have no other effect.
+A cell of Python ends with a DataFrame. It runs several times, so it should have no other effect. `%%headgate?` says
+what can stand behind the name.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
-from typing import Any
+import shlex
+from typing import Any, NoReturn
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,24 +25,52 @@ from headgate.errors import BadInput
 _SQL = re.compile(r"\s*(--[^\n]*\n\s*)*(select|with|from|values|table|\()\b", re.IGNORECASE)
 _NAME = "<%%headgate>"
 
+_HELP = """Run the cell with Headgate off and on, compare the rows, and show what was read and how long it took.
+
+    %%headgate [--rounds NUMBER] [--strategy cost|always|never]
+
+The cell is SQL, or Python that ends with a DataFrame. It runs as many rounds off and on as you say.
+"""
+
 Names = dict[str, Any]
 """The names of a notebook and what they stand for."""
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Give a notebook the magic; called by ``%load_ext headgate``."""
-    shell.register_magic_function(lambda _, cell: run_cell(cell, shell.user_ns), "cell", "headgate")
+
+    def run(line: str, cell: str) -> Comparison:
+        return run_cell(cell, shell.user_ns, line)
+
+    run.__doc__ = _HELP
+    shell.register_magic_function(run, "cell", "headgate")
 
 
-def run_cell(cell: str, names: Names) -> Comparison:
-    """Run a cell off and on in a notebook's names, and compare."""
+def run_cell(cell: str, names: Names, line: str = "") -> Comparison:
+    """Run a cell off and on in a notebook's names, and compare; ``line`` has the options behind the magic's name."""
+    options = _options(line)
     spark = SparkSession.getActiveSession()
     if spark is None:
         raise BadInput("there is no Spark session in this notebook; make one with SparkSession.builder.getOrCreate()")
     if _is_sql(cell):
-        return compare(spark, lambda: spark.sql(cell.strip().rstrip(";")))
+        return compare(spark, lambda: spark.sql(cell.strip().rstrip(";")), **options)
     body, last = _split(cell)
-    return compare(spark, lambda: _frame(body, last, names))
+    return compare(spark, lambda: _frame(body, last, names), **options)
+
+
+class _Options(argparse.ArgumentParser):
+    """Options that refuse what they do not know with a sentence, where others end the program."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse."""
+        raise BadInput(f"%%headgate: {message}; it takes --rounds NUMBER and --strategy cost, always or never")
+
+
+def _options(line: str) -> Names:
+    parser = _Options(add_help=False, allow_abbrev=False)
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--strategy")
+    return {name: value for name, value in vars(parser.parse_args(shlex.split(line))).items() if value is not None}
 
 
 def _is_sql(cell: str) -> bool:

@@ -313,6 +313,7 @@ def test_filtered_changes_one_frame_only(spark: SparkSession, star: Path) -> Non
         frame = spark.sql(QUERY)
         frame.collect()
         assert sum(files_opened(frame)) == 9
+        assert headgate.report(spark).applied == 1  # the report is of the filtered one
         headgate.disable(spark)
         assert rules_of(spark) == [] or all("headgate" not in rule.toString().lower() for rule in rules_of(spark))
     finally:

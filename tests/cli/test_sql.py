@@ -209,6 +209,13 @@ def test_settings_of_spark(spark: SparkSession, called: Command) -> None:
     [
         (("--format", "parquet"), "add --out"),
         (("--conf", "nonsense"), "must be key=value"),
+        (("--conf", "spark.headgate.maxwait=1s"), "is not a setting; is it spark.headgate.maxWait?"),
+        (("--conf", "spark.headgate.qqqqq=1s"), "is one of enabled, strategy, "),
+        (("--conf", "spark.headgate.maxWait=soon"), "spark.headgate.maxWait='soon' is not allowed"),
+        (("--master", "bogus"), "--master 'bogus' is no place where Spark runs; use local[4]"),
+        (("--format", "csv", "--out", "."), "is a folder; give a file in it"),
+        (("--format", "csv", "--out", "nowhere/rows.csv"), "there is no folder 'nowhere'"),
+        (("--table", "t=parquette:/data"), "'parquette' is no format that is read here; use parquet, orc"),
         (("--file", "nowhere.sql"), "there is no file at 'nowhere.sql'"),
     ],
 )
@@ -222,7 +229,8 @@ def test_nested_rows_do_not_fit_into_csv(spark: SparkSession, called: Command) -
 
 
 def test_a_file_that_cannot_be_written(spark: SparkSession, called: Command, tmp_path: Path) -> None:
-    out = tmp_path / "no" / "rows.csv"
+    out = tmp_path / "rows.csv"
+    out.symlink_to(tmp_path / "no" / "rows.csv")
     assert "cannot be written" in refusal(called("sql", "select 1", "--format", "csv", "--out", str(out)))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from headgate.catalyst.wire import Unread
 from headgate.domain import Domain
 from headgate.observe import FilterFacts, FilterReport, FilterState, LateFacts, LateReport, QueryFacts, ScanFacts
+from headgate.observe.report import QueryReport, QueryReports, ScanReport
 from headgate.observe.telling import report_of
 from headgate.plan import Node, PlannedFilter, QueryPlan
 from headgate.plan.kinds import Can, Source
@@ -120,6 +121,32 @@ def test_a_late_filter_that_has_not_come_yet() -> None:
 
     assert (told(found).state, told(found).values, told(found).reason) == (FilterState.LATE, None, "")
     assert next(s for s in report_of(found).scans if s.node == FACT).filters == [TO_FACT.id]
+
+
+def test_a_filter_that_came_in_time_has_no_late_story() -> None:
+    """What was published before planning has been applied; that no task asked for it again is no news."""
+    late = LateFacts({TO_FACT.id: LateReport(asked=1.0, published=1.5, opened_before=1)}, {FACT: Unread()})
+    known = FilterFacts(TO_FACT, Domain.of("int", [3]), 12)
+    report = told(facts(filters={TO_FACT.id: known}, narrowed={FACT: ScanFacts(LEFT, (TO_FACT.id,))}, late=late))
+
+    assert (report.state, report.late, report.reason) == (FilterState.APPLIED, None, "")
+
+
+def test_tables_leave_out_what_no_row_says() -> None:
+    """Nor is there an empty table where nothing can be told; a scan that was not listed has no files to count."""
+    plain = str(report_of(facts()))
+    assert "Scans" in plain
+    assert "row groups" not in plain
+    assert QueryReport()._repr_html_().startswith("<p>The query reads nothing that a filter could narrow.")
+    assert "Scans" not in str(QueryReport())
+    assert (
+        "0 of 0</td>"
+        not in QueryReports([QueryReport(scans=[ScanReport("fact")], filters=[told(facts())])])._repr_html_()
+    )
+
+
+def test_a_scan_is_called_as_filters_call_it() -> None:
+    assert [ScanReport(table).name for table in ("/data/fact", "fact", "shop.fact")] == ["fact", "fact", "shop.fact"]
 
 
 def test_executors_that_cannot_reach_the_coordinator() -> None:

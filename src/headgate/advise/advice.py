@@ -106,7 +106,8 @@ def _advice(spark: Any, table: str, found: _Seen) -> Advice:
     best = min(candidates, key=lambda column: sum(read.then for read in candidates[column]))
     now, then = (sum(getattr(read, when) for read in candidates[best]) for when in ("now", "then"))
     if then > _WORTH * now:
-        why = f"no layout helps much: at best {then} instead of {now} files, clustered by {best}"
+        best_case = f"clustered by {best}, the queries would read {then} of its files instead of {now}"
+        why = f"no layout helps: {best_case}" if then >= now else f"no layout helps much: {best_case}"
         return Advice(table, place.path, found.files, reason=why)
     run = place.statement(best, found.files, found.bytes)
     return Advice(table, place.path, found.files, best, candidates[best], statement=run)

@@ -57,7 +57,8 @@ def _run(console: Console, spark: Any, home: Path, rows: int) -> dict[str, Shown
 
 
 def _print(console: Console, found: dict[str, Shown]) -> None:
-    table = Table("", "off s", "on s", "times", "off reads", "on reads", "same answer", title="Headgate off and on")
+    heads = ("", "off, s", "on, s", "times as fast", "off reads", "on reads", "same answer")
+    table = Table(*heads, title="Headgate off and on")
     for name, one in found.items():
         times = f"{one.off / max(one.on, 1e-9):.1f}"
         same = "yes" if one.is_same else "NO"

@@ -26,6 +26,16 @@ class Format(StrEnum):
     PARQUET = "parquet"
 
 
+def check_output(format: Format, out: Path | None) -> None:
+    """Refuse a place that rows cannot be written to, before anything has run."""
+    if format is Format.PARQUET and out is None:
+        raise BadInput("rows in Parquet need a file to go to; add --out rows.parquet")
+    if out is not None and out.is_dir():
+        raise BadInput(f"--out {str(out)!r} is a folder; give a file in it, such as {str(out / 'rows')!r}")
+    if out is not None and not out.parent.is_dir():
+        raise BadInput(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}; make it, or give another")
+
+
 def write_rows(console: Console, frame: Any, format: Format, out: Path | None, limit: int | None, shown: int) -> None:
     """Write the rows of a DataFrame to a file or to standard output, at most ``limit`` of them."""
     if format is Format.TABLE:

@@ -14,7 +14,7 @@ from rich.console import Console
 import headgate
 from headgate.advise import advise as find_advice
 from headgate.advise.advice import read_queries
-from headgate.cli.output import Format, write_rows
+from headgate.cli.output import Format, check_output, write_rows
 from headgate.cli.starting import Conf, Debug, Master, one_sentence, settings_of, spark_session, started, working
 from headgate.cli.tables import NamedTable, named_tables
 from headgate.comparison import compare as find_differences
@@ -58,8 +58,7 @@ def sql(
         tables, settings = named_tables(table or []), settings_of(conf)
         headgate.config.checked("strategy", strategy)
         text = _text(query, file)
-        if format is Format.PARQUET and out is None:
-            raise BadInput("rows in Parquet need a file to go to; add --out rows.parquet")
+        check_output(format, out)
         with _spark_with(tables, settings, master=master, debug=debug) as spark:
             if explain:
                 headgate.enable(spark, strategy=strategy)
@@ -88,6 +87,7 @@ def why(
     console = Console()
     with one_sentence(debug=debug):
         tables, settings = named_tables(table or []), settings_of(conf)
+        headgate.config.checked("strategy", strategy)
         text = _text("-", None) if str(query) == "-" else _text("", query)
         with _spark_with(tables, settings, master=master, debug=debug) as spark:
             gate = headgate.enable(spark, strategy=strategy)

@@ -20,9 +20,12 @@ from rich.console import Console
 
 import headgate
 from headgate.catalyst.sentences import SPARK_ERRORS, sentence
+from headgate.config import check_setting
 from headgate.errors import BadInput, HeadgateError
 
 _JAVA = 17
+_MASTER = re.compile(r"local(-cluster)?(\[[^]]+\])?|yarn|(spark|k8s)://.+")
+_NO_MASTER = "All masters are unresponsive"
 _CORE = ("spark.driver.", "spark.executor.", "spark.jars")
 _INSTALL = f"install Java {_JAVA} (on Debian or Ubuntu: sudo apt-get install openjdk-{_JAVA}-jre-headless)"
 
@@ -51,6 +54,7 @@ def settings_of(items: Sequence[str] | None) -> dict[str, str]:
         if not equals or not key.strip():
             raise BadInput(f"--conf {item!r} must be key=value, as in --conf spark.sql.shuffle.partitions=8")
         found[key.strip()] = value
+        check_setting(key.strip(), value)
     return found
 
 
@@ -70,6 +74,10 @@ def spark_session(*, debug: bool, master: str = "", conf: dict[str, str] | None 
     """A session for one command; where Spark runs already, one with views of its own, and Spark goes on running."""
     from pyspark.sql import SparkSession
 
+    if master and not _MASTER.fullmatch(master):
+        raise BadInput(
+            f"--master {master!r} is no place where Spark runs; use local[4], spark://host:7077, yarn or k8s://…"
+        )
     if (running := SparkSession.getActiveSession()) is not None:
         own = running.newSession()
         for key, value in (conf or {}).items():
@@ -112,6 +120,8 @@ def started(session: AbstractContextManager[Any], *, debug: bool) -> Iterator[An
         try:
             os.dup2(said.fileno(), 2)  # the Java process inherits it, and keeps it when it is put back here
             spark = stack.enter_context(session)
+        except HeadgateError:
+            raise
         except Exception as error:
             said.seek(0)
             raise BadInput(f"Spark did not start: {_last_line(said.read(), error)}; --debug shows all") from error
@@ -124,6 +134,8 @@ def started(session: AbstractContextManager[Any], *, debug: bool) -> Iterator[An
 def _last_line(said: bytes, error: Exception) -> str:
     """Return what says most: the first sentence of the error if Spark itself refused, else the last line of Java."""
     lines = said.decode(errors="replace").strip().splitlines() or [str(error)]
+    if any(_NO_MASTER in line for line in lines):
+        return "no Spark master answers at the address of --master; start it, or give the address of one that runs"
     told = sentence(error) if isinstance(error, SPARK_ERRORS) else lines[-1]
     return told.strip().rstrip(".;")
 

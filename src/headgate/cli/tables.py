@@ -44,6 +44,8 @@ class NamedTable:
             raise BadInput(f"--table {item!r}: {name!r} is no name of a table; use letters, digits and underscores")
         kind, colon, rest = path.partition(":")
         self.name, self.path = name, rest if colon and kind in FORMATS else path
+        if colon and kind.isalpha() and kind not in FORMATS and not rest.startswith("//") and not Path(path).exists():
+            raise BadInput(f"table {name}: {kind!r} is no format that is read here; use {', '.join(FORMATS)}")
         is_glob = any(sign in self.path for sign in "*?[{")  # which Spark resolves
         if "://" not in self.path and not is_glob and not Path(self.path).exists():
             allowed = f"give the path of a table ({', '.join(FORMATS)})"

@@ -122,7 +122,7 @@ def why_lines(report: QueryReport) -> list[str]:
     """Say in words what filters each scan and, for each join and scan without a filter, why and what to do."""
     lines = []
     for scan in report.scans:
-        name = scan.table.rsplit("/", 1)[-1]
+        name = scan.name
         if scan.filters:
             files = f"reads {scan.files_read:,} of {scan.files_total:,} files"
             told = "skips by its own statistics: what it reads shows after the run"

@@ -10,6 +10,9 @@ from rich.table import Table
 _STRIP_WIDTH, _STRIP_HEIGHT = 320, 12
 _READ, _SKIPPED = "#2f7d5b", "#c9cfd6"
 
+Titled = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+"""The title, the heads and the rows of a table."""
+
 
 def rich_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table for a shell."""
@@ -17,6 +20,12 @@ def rich_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) 
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def filled(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Titled:
+    """Return a table without the columns in which no row says anything: a terminal is narrow."""
+    kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    return title, [heads[i] for i in kept], [[row[i] for i in kept] for row in rows]
 
 
 def html_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from headgate.catalyst.wire import Closed, Executed, FilterCounts, ToldRead, Unread
-from headgate.observe.rendering import html_line, html_strip, html_table, rich_table
+from headgate.observe.rendering import Titled, filled, html_line, html_strip, html_table, rich_table
 from headgate.plan.sizes import readable_bytes
 from headgate.prune import ScanVerdict
 from headgate.prune.strips import Strips
@@ -153,6 +153,11 @@ class ScanReport:
     file_runs: list[int] = field(default_factory=list)
     group_runs: list[int] = field(default_factory=list)
 
+    @property
+    def name(self) -> str:
+        """What tables and `FilterReport.applied_to` call it: the table or view, else the last part of the folder."""
+        return self.table.rsplit("/", 1)[-1]
+
     def take_in_told(self, read: ToldRead) -> None:
         """Take in what a table that skips files by its own statistics counted while it was read."""
         self.rows_read = read.rows
@@ -230,20 +235,24 @@ class QueryReport:
         return asdict(self)
 
     def __rich__(self) -> Group:
-        parts: list[Any] = [rich_table("Scans", _SCAN_HEADS, map(_scan_row, self.scans))]
-        parts.append(rich_table("Dynamic filters", _FILTER_HEADS, map(_filter_row, self.filters)))
-        if lonely := self._lonely_joins():
-            parts.append(rich_table(_LONELY, _LONELY_HEADS, lonely))
-        parts += map(Text, self._lines())
-        return Group(*parts)
+        tables = [rich_table(*table) for table in self._tables() if table[-1]]
+        return Group(*tables, *map(Text, self._lines()))
 
-    def _lonely_joins(self) -> list[tuple[str, str]]:
+    def _tables(self) -> list[Titled]:
+        return [
+            filled("Scans", _SCAN_HEADS, [_scan_row(scan) for scan in self.scans]),
+            filled("Dynamic filters", _FILTER_HEADS, [_filter_row(f) for f in self.filters]),
+            filled("Joins without a filter", ("join", "why"), self._lonely_joins()),
+        ]
+
+    def _lonely_joins(self) -> list[tuple[str, ...]]:
         return [(join.condition or join.type, join.reason) for join in self.joins if join.reason]
 
     def _lines(self) -> list[str]:
         failures = [f"Headgate failed in this query, and went on without: {failure}" for failure in self.failures]
         note = f". {self.note}" if self.note else ""
-        return [*failures, f"planning {self.plan_ms:.0f} ms, builds {self.build_ms:.0f} ms{note}"]
+        nothing = [] if self.scans or self.note else ["The query reads nothing that a filter could narrow."]
+        return [*failures, *nothing, f"planning {self.plan_ms:.0f} ms, builds {self.build_ms:.0f} ms{note}"]
 
     def __repr__(self) -> str:
         """Return one line: a shell shows it for each query."""
@@ -262,15 +271,8 @@ class QueryReport:
 
     def _repr_html_(self) -> str:
         strips = (html_strip(_strip_title(scan), scan.file_runs) for scan in self.scans)
-        return "".join(
-            (
-                html_table("Scans", _SCAN_HEADS, map(_scan_row, self.scans)),
-                *strips,
-                html_table("Dynamic filters", _FILTER_HEADS, map(_filter_row, self.filters)),
-                html_table(_LONELY, _LONELY_HEADS, self._lonely_joins()),
-                *map(html_line, self._lines()),
-            )
-        )
+        scans, *others = (html_table(*table) for table in self._tables())
+        return "".join((scans, *strips, *others, *map(html_line, self._lines())))
 
 
 class QueryReports(list[QueryReport]):
@@ -288,14 +290,13 @@ class QueryReports(list[QueryReport]):
 _UNTOLD = "its source took conditions, a limit or an aggregate that Spark does not name, so it cannot be asked anew"
 _SCAN_HEADS = ("table", "files", "row groups", "bytes", "filters", "why not")
 _REPORT_HEADS = ("query", "filters applied", "files", "bytes", "planning", "builds", "note")
-_LONELY, _LONELY_HEADS = "Joins without a filter", ("join", "why")
 _FILTER_HEADS = ("id", "join", "column", "kind", "values", "state", "applied to", "why not, or when")
 
 
 def _scan_row(scan: ScanReport) -> tuple[str, ...]:
     groups = f"{scan.row_groups_read} of {scan.row_groups_total}" if scan.row_groups_total else ""
     return (
-        scan.table.rsplit("/", 1)[-1],
+        scan.name,
         f"{scan.files_read} of {scan.files_total}" if scan.files_total else "",
         groups,
         f"{readable_bytes(scan.bytes_read)} of {readable_bytes(scan.bytes_total)}" if scan.bytes_total else "",
@@ -305,10 +306,11 @@ def _scan_row(scan: ScanReport) -> tuple[str, ...]:
 
 
 def _report_row(number: int, report: QueryReport) -> tuple[str, ...]:
+    files = sum(scan.files_total for scan in report.scans)  # those of a scan that no filter goes to are not listed
     return (
         str(number),
         f"{report.applied} of {len(report.filters)}",
-        f"{sum(s.files_read for s in report.scans)} of {sum(s.files_total for s in report.scans)}",
+        f"{sum(scan.files_read for scan in report.scans)} of {files}" if files else "",
         f"{readable_bytes(report.bytes_read)} of {readable_bytes(report.bytes_total)}",
         f"{report.plan_ms:.0f} ms",
         f"{report.build_ms:.0f} ms",
@@ -327,7 +329,7 @@ def _why_all_files(read: ToldRead) -> str:
 
 
 def _strip_title(scan: ScanReport) -> str:
-    return f"{scan.table.rsplit('/', 1)[-1]}: {scan.files_read:,} of {scan.files_total:,} files read"
+    return f"{scan.name}: {scan.files_read:,} of {scan.files_total:,} files read"
 
 
 def _filter_row(f: FilterReport) -> tuple[str, ...]:

@@ -62,6 +62,8 @@ class _Telling:
     def _tell_late(self, report: FilterReport, known: FilterFacts, story: LateReport) -> None:
         if known.domain is not None:
             self._tell_collected(report, known)  # what was published by then has been used at planning, too
+        if report.state is FilterState.APPLIED and not story.removed and not story.cut_off:
+            return  # all that it had to say was said at planning
         report.late = story
         report.reason = known.given_up or known.widened
         if story.removed:

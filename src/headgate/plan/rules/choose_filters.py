@@ -235,7 +235,10 @@ def _objection(
         return _Objection(clustering.why_not)
     if not clustering.is_useful:
         mixed = f"{clustering.depth:.0%} of {clustering.containers} row groups overlap in this column"
-        return _Objection(f"a filter would skip nothing: {mixed}; sort or cluster the table by it", may_tap=True)
+        return _Objection(
+            f"a filter would skip nothing: {mixed}; sort or cluster the table by it; headgate advise says how",
+            may_tap=True,
+        )
     return None
 
 
