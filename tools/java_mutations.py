@@ -356,4 +356,35 @@ SNAPSHOTS = (
     ),
 )
 
-JAVA_MUTATIONS = (*IN_JAVA, *SNAPSHOTS)
+IN_TABLES = (
+    _java(
+        "Iceberg is told UUIDs as if they were text",
+        "format/SourceScans",
+        'return !type.equals("uuid") && ',
+        "return ",
+        ("tests/sources/test_order_of_values.py::test_uuids_are_text_to_spark_and_signed_numbers_to_iceberg",),
+    ),
+    _java(
+        "times of added files are told as microseconds",
+        "format/SourceScans",
+        '&& !type.startsWith("timestamp")',
+        "",
+        ("tests/sources/test_order_of_values.py::test_times_of_files_that_were_added_may_be_milliseconds",),
+    ),
+    _java(
+        "a column with a default is told",
+        "format/SourceScans",
+        "if (!mayWrap && !hasDefault && isOrdered)",
+        "if (!mayWrap && isOrdered)",
+        ("tests/sources/test_row_level.py::test_a_column_with_a_default",),
+    ),
+    _java(
+        "a table that is merged into itself is read before the transaction",
+        "plan/DeltaMerge",
+        "|| merge.readsItsTarget() ?",
+        "?",
+        ("tests/sources/test_merge.py::test_delta_reads_a_table_that_is_merged_into_itself",),
+    ),
+)
+
+JAVA_MUTATIONS = (*IN_JAVA, *SNAPSHOTS, *IN_TABLES)
