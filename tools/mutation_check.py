@@ -5,7 +5,7 @@
     python tools/mutation_check.py --only "NULL|NaN"   those whose names a pattern finds
 
 The tests are run once without a bug, and must pass: a test that fails anyway catches nothing. The exit code is 0 when
-each bug was caught. Tests of Delta and Iceberg run with the PySpark and the jars of tools/with_table_jars.sh; where they
+each bug was caught. Tests of Delta and Iceberg have the PySpark and the jars of tools/with_table_jars.sh; where they
 cannot be had, bugs that only these tests can catch are left out, with a sentence.
 """
 
