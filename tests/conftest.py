@@ -31,13 +31,15 @@ if _CLASSES.exists():
 os.environ.setdefault("JDK_JAVA_OPTIONS", _FAST_START)
 
 # Spark is made for large data: without these it takes and clears 64 megabytes for each hash table of ten rows, four for
-# each broadcast of one, and writes out each plan in full for a page that nobody opens.
+# each broadcast of one, and writes out each plan in full for a page that nobody opens. It keeps the compiled code of a
+# hundred parts of queries, and tests have thousands, of which many are alike.
 SMALL_DATA: dict[str, bool | float | int | str | None] = {
     "spark.driver.extraJavaOptions": "-Xms1g -Xmn600m",
     "spark.buffer.pageSize": "1m",
     "spark.broadcast.blockSize": "64k",
     "spark.broadcast.compress": "false",
     "spark.sql.ui.explainMode": "simple",
+    "spark.sql.codegen.cache.maxEntries": "2000",
 }
 
 # No deadline: a first call may compile or import. Not derandomized: each run looks at new examples; the printed blob

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import SMALL_DATA
 from tests.local_files import use_plain_local_files
+from tests.py4j_names import remember_names
 from tests.sources.formats import FORMATS, Tables
 
 JARS = os.environ.get("HEADGATE_TABLE_JARS")
@@ -44,6 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session of all tests of tables."""
     assert JARS is not None
+    remember_names()
     home = tmp_path_factory.mktemp("tables")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     derby = "jdbc:derby:memory:headgate;create=true"
