@@ -51,6 +51,8 @@ class Layout:
                     self._add(found.columns[name], group, name)
         return found
 
+    estimates = statistics
+
     @staticmethod
     def _add(statistics: tuple[list[Any], list[Any], list[int | None]], group: list[Row] | None, name: str) -> None:
         column = None if group is None else [row[0 if name == "k" else 1] for row in group]

@@ -15,14 +15,14 @@ from headgate.plan.nodes import Column, Conjunct, Expression, Node
 def read_plan(document: str | bytes) -> tuple[Node, SessionFacts]:
     """Return the root node and the session's facts from what the Java plan reader wrote."""
     decoded = msgspec.json.decode(document)
-    return _node(decoded["root"]), msgspec.convert(decoded["session"], SessionFacts)
+    return _node(decoded["root"], {}), msgspec.convert(decoded["session"], SessionFacts)
 
 
-def _node(raw: dict[str, Any]) -> Node:
+def _node(raw: dict[str, Any], known: dict[tuple[int, str, str], Column]) -> Node:
     common: dict[str, Any] = {
         "id": raw["id"],
-        "output": tuple(Column(number, name, kind) for number, name, kind in raw["output"]),
-        "children": tuple(_node(child) for child in raw["children"]),
+        "output": tuple(_column(tuple(column), known) for column in raw["output"]),
+        "children": tuple(_node(child, known) for child in raw["children"]),
         "deterministic": raw.get("deterministic", True),
         "streaming": raw.get("streaming", False),
         "has_subquery": raw.get("subquery", False),
@@ -61,6 +61,13 @@ def _node(raw: dict[str, Any]) -> Node:
             return nodes.Other(**common, name=raw["name"])
     plain = {"union": nodes.Union, "limit": nodes.Limit, "sort": nodes.Sort, "repartition": nodes.Repartition}
     return plain[raw["op"]](**common)
+
+
+def _column(described: tuple[int, str, str], known: dict[tuple[int, str, str], Column]) -> Column:
+    """Return a column; most nodes put out what those below them do, so each is made once."""
+    if described not in known:
+        known[described] = Column(*described)
+    return known[described]
 
 
 def _columns(raw: dict[str, Any]) -> tuple[tuple[int, Expression], ...]:

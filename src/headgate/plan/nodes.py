@@ -97,7 +97,17 @@ class Node:
 
     def find_column(self, id: int) -> Column | None:
         """Return the output column with this expression id."""
-        return next((column for column in self.output if column.id == id), None)
+        for column in self.output:  # rules ask hundreds of times for each query
+            if column.id == id:
+                return column
+        return None
+
+    def reads(self, scan: int) -> bool:
+        """Whether the scan of this number is at or below this node."""
+        for each in self.scans():  # noqa: SIM110 - as above
+            if each.id == scan:
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class QueryPipeline:
         plan = plan_filters(root, _context(settings, scans, session.broadcast_bytes))
         with QueryRun(plan, scans, settings, session.broadcast_bytes) as run:
             background = None if settings.strategy == "never" else self._build(query, run, patient=patient)
-            if query.was_cancelled:
+            if run.was_cancelled:
                 return PlannedQuery(query, run, None)
             edits = run.edits()
             if background is not None:
@@ -121,7 +121,7 @@ class QueryPipeline:
         run.follow_publishers()
         waiting = Waiting(math.inf) if patient else self._waiting(query, run)
         running, wave = self._wait_for_waves(query, run, waiting)
-        if query.was_cancelled:
+        if run.was_cancelled:
             return None
         run.schedule.give_up_unrepeatable()
         awaited = run.schedule.awaited()
@@ -149,10 +149,11 @@ class QueryPipeline:
             with told_while_waiting([request.serves for request in wave if request.serves]):
                 results = waiting.wait(running)
             run.build_ms += (time.perf_counter() - began) * 1000
+            run.was_cancelled = query.was_cancelled
             if results is None:
                 return running, wave
             run.schedule.take(wave, results)
-            if query.was_cancelled:
+            if run.was_cancelled:
                 break
             for request, result in zip(wave, results, strict=True):
                 self._speed.learn(run.build_bytes(request.node), result.millis / 1000)

@@ -42,6 +42,7 @@ class QueryRun:
     broadcast_bytes: int
     plan_ms: float = 0.0
     build_ms: float = 0.0
+    was_cancelled: bool = False
     registered: Registered | None = None
     limits: Limits = field(init=False)
     schedule: BuildSchedule = field(init=False)

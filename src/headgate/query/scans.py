@@ -164,7 +164,7 @@ class Scans:
         if not layout.files:
             return Clustering(0, 1.0, "the scan has no files")
         sample = _sampled(len(layout.files))
-        statistics = layout.statistics(sample, [(found.name, found.type)])
+        statistics = layout.estimates(sample, [(found.name, found.type)])
         bounds = bounds_of(statistics, found.name, found.type)
         if not bounds.known.any():
             return Clustering(len(bounds), 1.0, f"the files have no usable statistics for column {found.name}")

@@ -36,6 +36,11 @@ class FooterLayout(ABC):
             self._known[key] = self._read(files, columns, changed)
         return self._known[key]
 
+    def estimates(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
+        """Return the same without a look at each file, if all have been read before."""
+        known = self._known.get(tuple(sorted(columns))) if len(files) == len(self.files) else None
+        return known if known is not None else self.statistics(files, columns)
+
     @abstractmethod
     def _read(
         self, files: Sequence[int], columns: Sequence[tuple[str, str]], changed: Container[int]

@@ -115,3 +115,7 @@ class TableLayout(Protocol):
     def statistics(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
         """Return the row groups of these files, with the statistics of these ``(name, type)`` columns."""
         ...
+
+    def estimates(self, files: Sequence[int], columns: Sequence[tuple[str, str]]) -> FileStatistics:
+        """Return the same as it was when it was read first: good enough to judge by, never to prune by."""
+        ...

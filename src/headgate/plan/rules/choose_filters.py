@@ -117,7 +117,7 @@ def _is_cheaper(build: Node, scan: Scan, share: float, context: RuleContext) -> 
 def _joins_above(scan: Scan, planned: PlannedFilter, nodes: dict[int, Node]) -> list[tuple[Join, Node]]:
     """Return the joins from a scan up to the filter's own, each with the side that the scan is not on."""
     found, node = list[tuple[Join, Node]](), nodes[planned.join]
-    while below := next((child for child in node.children if any(at.id == scan.id for at in child.scans())), None):
+    while below := next((child for child in node.children if child.reads(scan.id)), None):
         if isinstance(node, Join):
             found.append((node, node.right if below is node.left else node.left))
         node = below
@@ -247,9 +247,7 @@ def _is_pruned_by_spark(consumer: Consumer, nodes: dict[int, Node]) -> bool:
     for node in nodes.values():
         if isinstance(node, Filter):
             own = (test.left for test in node.conjuncts if test.op == Op.DYNAMIC_PRUNING and test.left is not None)
-            if any(key.unwrapped()[0].column == consumer.column for key in own) and any(
-                scan.id == consumer.scan for scan in node.scans()
-            ):
+            if any(key.unwrapped()[0].column == consumer.column for key in own) and node.reads(consumer.scan):
                 return True
     return False
 
