@@ -385,6 +385,13 @@ IN_TABLES = (
         "?",
         ("tests/sources/test_merge.py::test_delta_reads_a_table_that_is_merged_into_itself",),
     ),
+    _java(
+        "keys of tables outlive the settings they were read by",
+        "scan/Listings",
+        "synchronized void readsOther() { readsOthers = true; }",
+        "synchronized void readsOther() { }",
+        ("tests/sources/test_changing.py::test_a_setting_changes_after_keys_were_learned",),
+    ),
 )
 
 JAVA_MUTATIONS = (*IN_JAVA, *SNAPSHOTS, *IN_TABLES)

@@ -123,6 +123,7 @@ def cloned(original: Any, expected: Any) -> list[Any]:
     if not hasattr(original, "cloneSession"):
         return [True, "this Spark cannot do it"]
     twin = original.cloneSession()
+    twin.release_session_on_close = True  # which PySpark 4.2 forgets, and then cannot stop it
     try:
         same = twin.sql(QUERY).collect() == expected
         return [same, headgate.report(twin).note, sentence_of(lambda: headgate.enable(twin))]
