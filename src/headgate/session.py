@@ -164,9 +164,7 @@ class Gate:
     def _note_unfiltered(self) -> None:
         """A query without a join never leaves the JVM, so its report is made when it is asked for."""
         seen = self._bridge.queries
-        if self._only_marked:  # it has nothing to do with the queries of the session
-            return
-        if seen.plans_seen() != self._reported and (query := seen.last_seen()) is not None:
+        if not self._only_marked and seen.plans_seen() != self._reported and (query := seen.last_seen()) is not None:
             self._last, self._last_number = self._pipeline.unfiltered_report(query), seen.last_number()
             self._reported = seen.plans_seen()
 
