@@ -68,6 +68,7 @@ def test_an_option_that_the_magic_does_not_know_is_refused(names: dict[str, Any]
 
 def test_the_magic_is_loaded_by_its_extension(spark: SparkSession, tables: None) -> None:
     shell = InteractiveShell.instance()
+    shell.user_ns["spark"] = spark
     try:
         shell.extension_manager.load_extension("headgate")
         found = shell.run_cell(f"%%headgate\n{QUERY}")
@@ -111,3 +112,23 @@ def test_a_notebook_sees_what_a_shell_prints(spark: SparkSession, tables: None, 
     assert "planning" in html
     assert "&lt;made up&gt;" in html
     assert "Queries" in gate._repr_html_()
+
+
+def test_the_session_is_the_one_called_spark(spark: SparkSession, tables: None, names: dict[str, Any]) -> None:
+    """Another one may have been used last."""
+    spark.newSession().createDataFrame([(1,)], "a int")
+    assert run_cell(QUERY, names, "--rounds 1").is_same
+
+
+@pytest.mark.parametrize("cell", [f"( {QUERY} )", f"/* why\nis it slow? */ {QUERY}"])
+def test_sql_may_begin_with_a_bracket_or_a_comment(
+    spark: SparkSession, tables: None, names: dict[str, Any], cell: str
+) -> None:
+    assert run_cell(cell, names, "--rounds 1").is_same
+
+
+def test_no_rounds_are_refused(spark: SparkSession, names: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="at least one round, not 0"):
+        run_cell(QUERY, names, "--rounds 0")
+    with pytest.raises(BadInput, match="No closing quotation"):
+        run_cell(QUERY, names, "--rounds 'x")

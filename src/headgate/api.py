@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from threading import RLock
 from typing import TYPE_CHECKING, Any, overload
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.catalyst.bridge import session_key
+from headgate.catalyst.bridge import is_stopped, session_key
 from headgate.config import checked
 from headgate.connect import ConnectGate, disable_connect, enable_connect, gate_of_connect, is_connect
 from headgate.errors import BadInput
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 _gates: dict[str, Gate] = {}
+_changing = RLock()
 _marked_only: dict[str, Gate] = {}  # sessions that are not enabled, but have filtered DataFrames
 
 
@@ -38,23 +41,46 @@ def enable(spark: Any, **options: Any) -> Any:
     if is_connect(spark):
         return enable_connect(spark, options)
     key = session_key(spark)
-    if (gate := _gates.get(key)) is not None and not gate.is_closed:
-        gate.configure(**options)
+    with _changing:
+        if (gate := _gates.get(key)) is not None and not gate.is_closed:
+            gate.configure(**options)
+            return gate
+        if (marked_only := _marked_only.pop(key, None)) is not None:
+            marked_only.close()  # the new gate filters marked DataFrames as well
+        gate = _gates[key] = Gate(spark, **options)
         return gate
-    if (marked_only := _marked_only.pop(key, None)) is not None:
-        marked_only.close()  # the new gate filters marked DataFrames as well
-    gate = _gates[key] = Gate(spark, **options)
-    return gate
 
 
 def disable(spark: SparkSession | ConnectSession) -> None:
-    """Put the session back exactly as it was; disabling one that is not enabled changes nothing."""
+    """Put the session back exactly as it was: its DataFrames of `filtered` and of publishers are plain ones again, too.
+
+    Disabling a session that has nothing of Headgate changes nothing.
+    """
     if is_connect(spark):
         disable_connect(spark)
         return
-    for gates in (_gates, _marked_only):
-        if (gate := gates.pop(session_key(spark), None)) is not None:
-            gate.close()
+    with _changing:
+        for gates in (_gates, _marked_only):
+            if (gate := gates.pop(_key_in(gates, spark), None)) is not None:
+                gate.close()
+
+
+def _key_in(gates: Mapping[str, Gate], spark: Any) -> str:
+    """Return the key of a session; one that was stopped no longer knows it."""
+    if not is_stopped(spark):
+        return session_key(spark)
+    return next((key for key, gate in gates.items() if gate.spark is spark), "")
+
+
+def has_marked_only(spark: SparkSession) -> bool:
+    """Whether a session is not enabled, but has DataFrames that are filtered."""
+    gate = _marked_only.get(session_key(spark))
+    return gate is not None and not gate.is_closed
+
+
+def filter_marked_only(spark: SparkSession) -> None:
+    """Filter the marked DataFrames of a session that is not enabled."""
+    _gate_of_marked(spark)
 
 
 def filtered(df: DataFrame) -> DataFrame:
@@ -97,13 +123,13 @@ def report(spark: SparkSession | ConnectSession) -> QueryReport:
         gate = gate_of_connect(spark)
     else:
         key = session_key(spark)
-        gate = _gates.get(key) or _marked_only.get(key)
+        gate = gate_of(spark) or _marked_only.get(key)
     if gate is None:
         return QueryReport(note="Headgate is not enabled in this session; call headgate.enable(spark)")
     return gate.report()
 
 
-def gate_of(spark: SparkSession) -> Gate | None:
+def gate_of(spark: Any) -> Gate | None:
     """Return the gate of an enabled session, or None."""
     gate = _gates.get(session_key(spark))
     return None if gate is None or gate.is_closed else gate
@@ -121,10 +147,12 @@ def history_of(df: DataFrame) -> History:
 
 def _gate_for(df: DataFrame) -> Gate:
     """Return the session's gate, or one that lets the session's own queries pass untouched."""
-    spark = df.sparkSession
+    return gate_of(df.sparkSession) or _gate_of_marked(df.sparkSession)
+
+
+def _gate_of_marked(spark: SparkSession) -> Gate:
     key = session_key(spark)
-    if key in _gates:
-        return _gates[key]
-    if key not in _marked_only or _marked_only[key].is_closed:
-        _marked_only[key] = Gate(spark, only_marked=True)
-    return _marked_only[key]
+    with _changing:
+        if key not in _marked_only or _marked_only[key].is_closed:
+            _marked_only[key] = Gate(spark, only_marked=True)
+        return _marked_only[key]

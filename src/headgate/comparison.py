@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 from rich.console import Group
 
-from headgate.api import disable, enable, gate_of, report
+from headgate.api import disable, enable, filter_marked_only, gate_of, has_marked_only, report
 from headgate.errors import BadInput
 from headgate.observe import QueryReport
 from headgate.observe.rendering import html_line, html_table, rich_table
@@ -88,6 +88,8 @@ def compare(spark: SparkSession, make: Callable[[], DataFrame], *, rounds: int =
     """
     if not callable(make):
         raise BadInput(f"compare needs a function that makes the DataFrame anew each time, not {type(make).__name__}")
+    if rounds < 1:
+        raise BadInput(f"compare needs at least one round, not {rounds}")
     for _ in range(rounds - 1):
         _once(spark, make, options)
     return _once(spark, make, options)
@@ -135,12 +137,14 @@ def _switched(spark: SparkSession, *, off: bool, options: dict[str, Any]) -> Ite
     """Leave the session as it was: enabled with its settings, or not enabled at all."""
     gate = gate_of(spark)
     if gate is None:
-        if not off:
-            enable(spark, **options)
+        had_marked = has_marked_only(spark)
+        disable(spark) if off else enable(spark, **options)
         try:
             yield
         finally:
             disable(spark)
+            if had_marked:
+                filter_marked_only(spark)
         return
     before = gate.configured("enabled", *options)
     gate.configure(enabled=not off, **options)

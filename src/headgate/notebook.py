@@ -22,7 +22,8 @@ from pyspark.sql import DataFrame, SparkSession
 from headgate.comparison import Comparison, compare
 from headgate.errors import BadInput
 
-_SQL = re.compile(r"\s*(--[^\n]*\n\s*)*(select|with|from|values|table|\()\b", re.IGNORECASE)
+_COMMENT = r"(--[^\n]*\n|/\*.*?\*/)"
+_SQL = re.compile(rf"\s*({_COMMENT}\s*)*((select|with|from|values|table)\b|\()", re.IGNORECASE | re.DOTALL)
 _NAME = "<%%headgate>"
 
 _HELP = """Run the cell with Headgate off and on, compare the rows, and show what was read and how long it took.
@@ -49,13 +50,20 @@ def load_ipython_extension(shell: Any) -> None:
 def run_cell(cell: str, names: Names, line: str = "") -> Comparison:
     """Run a cell off and on in a notebook's names, and compare; ``line`` has the options behind the magic's name."""
     options = _options(line)
-    spark = SparkSession.getActiveSession()
-    if spark is None:
-        raise BadInput("there is no Spark session in this notebook; make one with SparkSession.builder.getOrCreate()")
+    spark = _session(names)
     if _is_sql(cell):
         return compare(spark, lambda: spark.sql(cell.strip().rstrip(";")), **options)
     body, last = _split(cell)
     return compare(spark, lambda: _frame(body, last, names), **options)
+
+
+def _session(names: Names) -> SparkSession:
+    """Return what the notebook calls `spark`, or else the session that was used last: a library may have its own."""
+    named = names.get("spark")
+    spark = named if isinstance(named, SparkSession) else SparkSession.getActiveSession()
+    if spark is None:
+        raise BadInput("there is no Spark session in this notebook; make one with SparkSession.builder.getOrCreate()")
+    return spark
 
 
 class _Options(argparse.ArgumentParser):
@@ -70,7 +78,11 @@ def _options(line: str) -> Names:
     parser = _Options(add_help=False, allow_abbrev=False)
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--strategy")
-    return {name: value for name, value in vars(parser.parse_args(shlex.split(line))).items() if value is not None}
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        parser.error(str(error))
+    return {name: value for name, value in vars(parser.parse_args(words)).items() if value is not None}
 
 
 def _is_sql(cell: str) -> bool:

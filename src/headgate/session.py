@@ -15,7 +15,7 @@ from headgate.history import EventLog, History
 from headgate.observe import QueryReport, QueryReports
 from headgate.observe.rendering import html_line
 from headgate.plan import Clustering
-from headgate.plan.nodes import Node
+from headgate.plan.nodes import Column, Node
 from headgate.plan.rules.trace_to_scans import trace_column
 from headgate.query import QueryPipeline
 from headgate.query.pipeline import Learned
@@ -30,7 +30,7 @@ class Gate:
         texts = {name: checked(name, value) for name, value in options.items()}
         if not only_marked:
             _refuse_bad_values(spark, texts)
-        self._spark, self._only_marked = spark, only_marked
+        self.spark, self._only_marked = spark, only_marked
         self.is_closed = False
         self._coordinator: Coordinator | None = None
         self._starting = Lock()
@@ -39,12 +39,17 @@ class Gate:
         self._reported = self._last_number = self._explained = 0
         self._bridge = SparkBridge(spark, self._rewrite, texts)
         self.queries = RememberedQueries(self._bridge.failures_of)
-        self._bridge.filter_only_marked(only_marked)
-        self._bridge.declare(SETTINGS)
-        self._before = self._bridge.configure(texts)
+        try:
+            self._bridge.filter_only_marked(only_marked)
+            self._bridge.declare(SETTINGS)
+            self._before = self._bridge.configure(texts)
+        except Exception:
+            self._bridge.remove()  # the rule is in the session already
+            raise
         name = f"{self._bridge.application}-{secrets.token_hex(3)}"  # an application may have several gates
         queries = self._bridge.queries
-        self.history = History(name, queries.since, streaming_stories, self._opened_log(), queries.await_ends)
+        log = self._opened_log()
+        self.history = History(name, queries.since, streaming_stories, log, queries.await_ends, self._log_failed)
 
     def _opened_log(self) -> EventLog | None:
         """A log that cannot be written costs the log, and nothing else."""
@@ -52,8 +57,11 @@ class Gate:
         try:
             return EventLog.at(place, self._bridge.application) if place else None
         except BadInput as error:
-            self._bridge.note_failure(error, "writes no event log")
+            self._log_failed(error)
             return None
+
+    def _log_failed(self, error: Exception) -> None:
+        self._bridge.note_failure(error, "writes no event log")
 
     def configure(self, **options: Any) -> None:
         """Change settings of the session."""
@@ -111,12 +119,8 @@ class Gate:
                 settings = read_settings(self._bridge.configured(SETTINGS))
                 host = settings.coordinator_host
                 host = self._bridge.driver_host() if host.lower() == "auto" else host
-                made = Coordinator(
-                    host,
-                    settings,
-                    port=settings.coordinator_port,
-                    people=ForPeople(streaming_stories, self.history.since, self._end_queries, settings.page),
-                )
+                people = ForPeople(streaming_stories, self.history.since, self._end_queries, settings.page)
+                made = Coordinator(host, settings, port=settings.coordinator_port, people=people)
                 self._coordinator = made.start()
             return self._coordinator
 
@@ -192,11 +196,7 @@ class Gate:
         """Return the DataFrame with the scans marked that a column comes from; itself where it comes from none."""
         try:
             root, _ = self._bridge.query_of(frame, optimized=False).read()
-            column = root.output[position]
-            scans = {node.id: node for node in root.scans()}
-            consumers = trace_column(root, column.id, column.type)
-            found = {to.scan: scans[to.scan].find_column(to.column) for to in consumers}
-            names = {scan: at.name for scan, at in found.items() if at is not None and at.type == column.type}
+            names = _names_at_scans(root, root.output[position])
             return self._bridge.published(frame, names, id) if names else frame
         except Exception as error:  # noqa: BLE001 - a query must never fail because of Headgate
             self._bridge.note_failure(error)
@@ -215,13 +215,22 @@ class Gate:
 
     def close(self) -> None:
         """Take the rule out of the session and put its settings back."""
-        if not self.is_closed:
-            self.is_closed = True
+        with self._starting:  # no coordinator starts from here on
+            was_closed, self.is_closed = self.is_closed, True
+        if not was_closed:
             self.history.close()
             self._bridge.remove()
             self._bridge.restore(self._before)
             if self._coordinator is not None:
                 self._coordinator.close()
+
+
+def _names_at_scans(root: Node, column: Column) -> dict[int, str]:
+    """Return what a column is called at each scan that it comes from."""
+    scans = {node.id: node for node in root.scans()}
+    consumers = trace_column(root, column.id, column.type)
+    found = {to.scan: scans[to.scan].find_column(to.column) for to in consumers}
+    return {scan: at.name for scan, at in found.items() if at is not None and at.type == column.type}
 
 
 def _refuse_bad_values(spark: Any, texts: Mapping[str, str]) -> None:

@@ -117,3 +117,16 @@ def test_bad_input(spark: SparkSession, tmp_path: Path) -> None:
         advise(spark, {})
     with pytest.raises(BadInput, match="there is no file at"):
         read_queries([tmp_path / "missing.sql"])
+
+
+def test_queries_of_files(tmp_path: Path) -> None:
+    """Several in a file are separated by semicolons, which may also stand in text and comments; names are all kept."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "q.sql").write_text("SELECT ';' -- first; still\n FROM t; SELECT `a;b` FROM u /* ; */;\n")
+    found = read_queries([tmp_path / "a" / "q.sql", tmp_path / "b" / "q.sql"])
+    assert [text.split()[-1] for text in found.values()] == ["t", "*/"] * 2
+    (tmp_path / "c.sql").write_bytes(b"SELECT '\xff'")
+    with pytest.raises(BadInput, match="cannot be read as text"):
+        read_queries([tmp_path / "c.sql"])
+    assert list(read_queries([tmp_path / "a" / "q.sql"])) == ["q-1", "q-2"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +319,43 @@ def test_filtered_changes_one_frame_only(spark: SparkSession, star: Path) -> Non
         assert rules_of(spark) == [] or all("headgate" not in rule.toString().lower() for rule in rules_of(spark))
     finally:
         spark.conf.unset("spark.headgate.strategy")
+
+
+def test_comparing_leaves_filtered_frames_as_they_are(spark: SparkSession, star: Path) -> None:
+    """Off is off for them, too; afterwards they are filtered again."""
+    spark.conf.set("spark.headgate.strategy", "always")
+    try:
+        narrowed = headgate.filtered(spark.sql(QUERY))
+        assert headgate.compare(spark, lambda: spark.sql(QUERY), rounds=1).is_same
+        again = narrowed.select("*")
+        again.collect()
+        assert sum(files_opened(again)) == 5
+        assert headgate.api.gate_of(spark) is None
+    finally:
+        spark.conf.unset("spark.headgate.strategy")
+
+
+def test_a_gate_that_was_closed_is_not_used(spark: SparkSession, star: Path) -> None:
+    headgate.enable(spark).close()
+    spark.conf.set("spark.headgate.strategy", "always")
+    try:
+        narrowed = headgate.filtered(spark.sql(QUERY))
+        narrowed.collect()
+        assert sum(files_opened(narrowed)) == 5
+        assert headgate.report(spark).applied == 1
+    finally:
+        spark.conf.unset("spark.headgate.strategy")
+
+
+def test_sessions_are_enabled_once_by_many_threads(spark: SparkSession, star: Path) -> None:
+    """Each session has one gate, and is as before when it is disabled."""
+    others = [spark.newSession() for _ in range(3)]
+    with ThreadPoolExecutor(8) as pool:
+        gates = list(pool.map(headgate.enable, [*others, *others, *others]))
+    assert len({id(gate) for gate in gates}) == len(others)
+    for other in others:
+        headgate.disable(other)
+        assert all("headgate" not in rule.toString().lower() for rule in rules_of(other))
 
 
 def test_filtered_frames_can_be_used_further(spark: SparkSession, star: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -62,3 +63,32 @@ def test_a_log_is_followed(tmp_path: Path) -> None:
     later, second = log.since(version)
     assert (len(first), [msgspec.json.decode(line)["id"] for line in second]) == (1, ["app/2"])
     assert log.since(later)[1] == []
+
+
+def test_a_report_does_not_replace_its_log(called: Command, tmp_path: Path) -> None:
+    write(tmp_path / "log.jsonl", 1)
+    before = (tmp_path / "log.jsonl").read_bytes()
+    assert "is the log itself" in refusal(
+        called("report", str(tmp_path / "log.jsonl"), "--out", str(tmp_path / "." / "log.jsonl"))
+    )
+    assert (tmp_path / "log.jsonl").read_bytes() == before
+
+
+def test_a_log_that_is_gone_is_still_told(tmp_path: Path) -> None:
+    write(tmp_path / "log.jsonl", 1)
+    followed = FollowedLog(tmp_path / "log.jsonl")
+    (tmp_path / "log.jsonl").unlink()
+    assert len(followed.since(0)[1]) == 1
+
+
+def test_browsers_may_ask_at_once(tmp_path: Path) -> None:
+    write(tmp_path / "log.jsonl", 0)
+    followed = FollowedLog(tmp_path / "log.jsonl")
+
+    def ask(_: int) -> int:
+        return len(followed.since(0)[1])
+
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(1, 40):
+            write(tmp_path / "log.jsonl", number)
+            assert max(pool.map(ask, range(8))) == number + 1

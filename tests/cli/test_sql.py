@@ -213,6 +213,10 @@ def test_settings_of_spark(spark: SparkSession, called: Command) -> None:
         (("--conf", "spark.headgate.qqqqq=1s"), "is one of enabled, strategy, "),
         (("--conf", "spark.headgate.maxWait=soon"), "spark.headgate.maxWait='soon' is not allowed"),
         (("--master", "bogus"), "--master 'bogus' is no place where Spark runs; use local[4]"),
+        (("--explain", "--compare"), "give one of them"),
+        (("--compare", "--format", "csv"), "leave them out with --explain or --compare"),
+        (("--explain", "--out", "rows.txt"), "leave them out with --explain or --compare"),
+        (("--table", "t=" + "x" * 5000), "there is nothing at"),
         (("--format", "csv", "--out", "."), "is a folder; give a file in it"),
         (("--format", "csv", "--out", "nowhere/rows.csv"), "there is no folder 'nowhere'"),
         (("--table", "t=parquette:/data"), "'parquette' is no format that is read here; use parquet, orc"),
@@ -226,6 +230,46 @@ def test_bad_options_are_one_sentence(called: Command, arguments: tuple[str, ...
 
 def test_nested_rows_do_not_fit_into_csv(spark: SparkSession, called: Command) -> None:
     assert "use --format json" in refusal(called("sql", "select array(1) a", "--format", "csv"))
+
+
+def test_bytes_do_not_fit_into_csv(spark: SparkSession, called: Command) -> None:
+    told = called("sql", "select cast('a' as binary) b", "--format", "csv")
+    assert "column 'b' has bytes" in refusal(told)
+    assert told.out == ""
+
+
+def test_what_was_there_is_kept_until_the_rows_are_whole(
+    spark: SparkSession, called: Command, tables: list[str], tmp_path: Path
+) -> None:
+    """A query that fails, or that reads what it would replace, loses nothing."""
+    out = tmp_path / "rows.csv"
+    out.write_text("kept")
+    assert called("sql", "select raise_error('no')", "--format", "csv", "--out", str(out)).code == 2
+    assert (out.read_text(), len(list(tmp_path.iterdir()))) == ("kept", 1)
+    dim = next(table for table in tables if table.startswith("dim=")).partition("=")[2]
+    before = Path(dim).read_bytes()
+    into_itself = called("sql", "select * from dim", *tables, "--format", "parquet", "--out", dim)
+    assert "is one of the tables, or lies in one" in refusal(into_itself)
+    assert Path(dim).read_bytes() == before
+    assert called("sql", "select 7 a", "--format", "csv", "--out", str(out)).code == 0
+    assert out.read_text().split() == ['"a"', "7"]
+
+
+def test_values_are_shown_as_they_are(spark: SparkSession, called: Command) -> None:
+    """Brackets are no markup, and control characters do nothing to a terminal."""
+    query = "select '[v6] [/b] :smile:' as `[x]`, concat('a', char(27), '[31m') c"
+    for more in ((), ("--compare",)):
+        done = called("sql", query, *more)
+        assert done.code == 0, done.err
+        assert "[v6] [/b] :smile:" in done.out
+        assert "[x]" in done.out
+        assert "a\\x1b[31m" in done.out
+
+
+def test_sql_that_is_not_utf8_is_refused(called: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"select '\xff'"), encoding="utf-8"))
+    assert "cannot be read as text" in refusal(called("sql", "-"))
+    assert "is not UTF-8" in refusal(called("sql", "select '\udcff'"))
 
 
 def test_a_file_that_cannot_be_written(spark: SparkSession, called: Command, tmp_path: Path) -> None:

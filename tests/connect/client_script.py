@@ -143,6 +143,7 @@ def main() -> None:
         headgate.explain(a.sql(QUERY))
     told["explained"] = printed.getvalue()
     told["page"] = gate.page_url
+    told["left in the settings"] = a.conf.get("spark.headgate.connect.answer", "nothing")
     told["shown"] = [repr(gate), repr(gate.reports[-1])]
     told["views"] = [table.name for table in a.catalog.listTables()]
     told["other session"] = "HeadgateScan" in _plan(b) or "Pruned" in _plan(b)
@@ -159,6 +160,7 @@ def main() -> None:
 
     before = python_beside()
     a.stop()
+    headgate.disable(a)  # a session that has ended is left alone
     told["closed"] = until(lambda: len(python_beside()) == len(before) - 1)
     told["the other goes on"] = filtered(b, QUERY, small)["same"]
     for process in python_beside():
@@ -166,7 +168,6 @@ def main() -> None:
     until(lambda: not python_beside())
     told["killed"] = b.sql(QUERY).collect() == small
     told["killed, asked"] = sentence_of(lambda: headgate.report(b))
-    headgate.connect.gates._gates.clear()
     told["killed, enabled again"] = sentence_of(lambda: headgate.enable(b)) == "it was not refused"
 
     c = session(address, folder)

@@ -55,6 +55,7 @@ def test_late_filters_reach_the_executors_of_a_server(told: dict[str, Any]) -> N
 def test_explain_and_the_page_come_from_the_server(told: dict[str, Any]) -> None:
     assert "feeds df_" in told["explained"]
     assert told["page"].startswith("http://")
+    assert told["left in the settings"] == "nothing"  # Spark writes settings into its event log, and there is a token
     assert told["views"] == ["dim", "fact", "middle"]
     assert all("\n" not in shown for shown in told["shown"])
 

@@ -9,6 +9,7 @@ import random
 import socket
 import threading
 import weakref
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -295,6 +296,29 @@ def test_the_token_is_compared_in_constant_time(coordinator: Coordinator, monkey
     assert compared == [coordinator.token.encode(), b""]
 
 
+@pytest.mark.parametrize("query", ["token=%ff", "token=%00", "token", "token=%C3%A9&token=x"])
+def test_a_token_that_is_no_text_is_401(coordinator: Coordinator, query: str) -> None:
+    assert httpx.get(f"{coordinator.url}/?{query}").status_code == 401
+
+
+def test_a_long_head_is_refused_before_it_fills_the_memory(coordinator: Coordinator) -> None:
+    """Nobody has to know the token for it, so it must cost little."""
+    host, port = coordinator.url.removeprefix("http://").rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=30) as line:
+        line.sendall(b"GET /metrics HTTP/1.1\r\n")
+        with suppress(OSError):  # it is refused while it is sent
+            for number in range(4000):
+                line.sendall(b"x-%d: %s\r\n" % (number, b"y" * 1000))
+        answer = b""
+        with suppress(OSError):
+            answer = line.recv(4096)
+    assert not answer or answer.startswith(b"HTTP/1.1 431 ")
+
+
+def test_a_poll_has_no_head(client: httpx.Client) -> None:
+    assert client.head("/v1/query/q/dynamicfilters").status_code == 405
+
+
 def test_tokens_differ_between_coordinators() -> None:
     tokens = {Coordinator().token for _ in range(10)}
     assert len(tokens) == 10
@@ -481,7 +505,7 @@ def test_a_driver_on_loopback_is_served_on_loopback(host: str) -> None:
         assert serving._socket.getsockname()[0] == "127.0.0.1"
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "0"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "0", "::ffff:0.0.0.0"])
 def test_no_coordinator_listens_everywhere(host: str) -> None:
     with pytest.raises(CannotListen, match="every address"):
         Coordinator(host).start()

@@ -85,3 +85,29 @@ def test_a_place_that_cannot_be_written_is_refused_in_a_sentence(tmp_path: Path)
 def _text(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def test_a_log_goes_on_after_half_a_line(tmp_path: Path) -> None:
+    """The next program begins a line of its own."""
+    write(tmp_path / "log.jsonl", record("a"))
+    with (tmp_path / "log.jsonl").open("ab") as file:
+        file.write(b'{"record":"query","id":"b')
+    write(tmp_path / "log.jsonl", record("c"))
+    records, unread = read_log(tmp_path / "log.jsonl")
+    assert ([found.id for found in records], unread) == (["a", "c"], 1)
+
+
+def test_lines_that_are_no_text_or_too_deep_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path / "log.jsonl", record("a"))
+    with (tmp_path / "log.jsonl").open("ab") as file:
+        file.write(b'{"record":"query","id":"\xff\xfe","state":"x","started":1,"text":"\xc3("}\n')
+        file.write(b'{"record":"stream","id":"s","story":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}\n")
+    records, unread = read_log(tmp_path / "log.jsonl")
+    assert ([found.id for found in records], unread) == (["a"], 2)
+
+
+@pytest.mark.parametrize("spelled", ["file:{}", "file://{}", "file://localhost{}", "{}"])
+def test_a_file_may_be_spelled_as_spark_does(tmp_path: Path, spelled: str) -> None:
+    log = EventLog.at(spelled.format(tmp_path / "log.jsonl"), "app")
+    log.close()
+    assert log.path == tmp_path / "log.jsonl"

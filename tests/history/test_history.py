@@ -131,3 +131,19 @@ def test_streams_and_walks_replace_their_earlier_records(queries: Queries) -> No
     graph, stream = sorted(told(history, before), key=lambda found: found["record"])
     assert (len(graph["hops"]), len(stream["story"]["batches"])) == (2, 1)
     assert len(told(history)) == 2
+
+
+def test_a_full_disk_costs_the_log_for_a_while(queries: Queries, tmp_path: Path) -> None:
+    """The records are told all the same; what could not be written is tried again, and the failure is told once."""
+    log, failures = EventLog(tmp_path / "log.jsonl"), list[Exception]()
+    history = History("app", queries.since, list, log, failed=failures.append)
+    written = log._file
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        log._file = full
+        for number in (1, 2):
+            queries.set(number, "FINISHED")
+            assert len(history.since(0)[1]) == number
+    assert [type(failure) for failure in failures] == [OSError]
+    log._file = written
+    history.close()
+    assert [record.id for record in read_log(tmp_path / "log.jsonl")[0]] == ["app/1", "app/2"]

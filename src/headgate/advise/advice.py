@@ -6,6 +6,7 @@ column with the fewest over all queries wins; a table that is read as little alr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from headgate.domain import Domain
 from headgate.errors import BadInput, InvalidFilter
 from headgate.query.pipeline import Learned
 
+_STATEMENT = re.compile(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/|[^;])+""", re.DOTALL)
 _WORTH = 0.8  # what is left of the files has to be less than this share of what is read now
 
 
@@ -148,7 +150,11 @@ def read_queries(files: list[Path]) -> dict[str, str]:
     for file in files:
         if not file.is_file():
             raise BadInput(f"there is no file at {str(file)!r}; give a file with SQL")
-        parts = [part.strip() for part in file.read_text(encoding="utf-8").split(";") if part.strip()]
+        try:
+            parts = [part for found in _STATEMENT.findall(file.read_text(encoding="utf-8")) if (part := found.strip())]
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"{str(file)!r} cannot be read as text: {error}") from error
+        name = str(file) if any(other != file and other.stem == file.stem for other in files) else file.stem
         for number, part in enumerate(parts, 1):
-            queries[file.stem if len(parts) == 1 else f"{file.stem}-{number}"] = part
+            queries[name if len(parts) == 1 else f"{name}-{number}"] = part
     return queries

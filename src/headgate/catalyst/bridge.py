@@ -245,6 +245,12 @@ def _check_classic(spark: Any) -> None:
         )
 
 
+def is_stopped(spark: Any) -> bool:
+    """Whether the Spark of a classic session was stopped."""
+    _check_classic(spark)
+    return spark.sparkContext._jsc is None
+
+
 def session_key(spark: Any) -> str:
     """Return a key that is the same for all Python objects of one session, and different for other sessions."""
     _check_classic(spark)

@@ -22,6 +22,7 @@ from headgate.errors import BadInput
 from headgate.observe import why_lines
 
 _SHOWN_ROWS = 20
+_MOST_ROWS = 2**31 - 2  # Spark counts them in 32 bits, and a table asks for one more
 _DIFFER = "the answers differ: either this is a bug in Headgate, or the query is not deterministic ({})"
 
 Tables = Annotated[
@@ -45,7 +46,7 @@ def sql(
     format: Annotated[Format, typer.Option(help="How rows are written.")] = Format.TABLE,
     out: Annotated[Path | None, typer.Option(help="A file to write the rows into.")] = None,
     limit: Annotated[
-        int | None, typer.Option(min=0, help="How many rows at most; a table shows 20 unless told.")
+        int | None, typer.Option(min=0, max=_MOST_ROWS, help="How many rows at most; a table shows 20 unless told.")
     ] = None,
     strategy: Strategy = "cost",
     master: Master = "",
@@ -58,7 +59,11 @@ def sql(
         tables, settings = named_tables(table or []), settings_of(conf)
         headgate.config.checked("strategy", strategy)
         text = _text(query, file)
-        check_output(format, out)
+        check_output(format, out, [one.path for one in tables])
+        if explain and compare:
+            raise BadInput("--explain runs nothing, and --compare runs the query twice; give one of them")
+        if (explain or compare) and (out is not None or format is not Format.TABLE):
+            raise BadInput("--format and --out are for rows; leave them out with --explain or --compare")
         with _spark_with(tables, settings, master=master, debug=debug) as spark:
             if explain:
                 headgate.enable(spark, strategy=strategy)
@@ -127,6 +132,13 @@ def _spark_with(tables: Sequence[NamedTable], conf: dict[str, str], *, master: s
         yield spark
 
 
+def _read_input() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"standard input cannot be read as text: {error}; give SQL in UTF-8") from error
+
+
 def _text(query: str, file: Path | None) -> str:
     """Return the SQL: what was given, what is in a file, or what comes from standard input."""
     if query not in ("", "-") and file is not None:
@@ -141,9 +153,13 @@ def _text(query: str, file: Path | None) -> str:
     elif query in ("", "-"):
         if query == "" and sys.stdin.isatty():
             raise BadInput("there is no SQL; give it as an argument, with --file, or on standard input")
-        text = sys.stdin.read()
+        text = _read_input()
     else:
         text = query
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"the SQL is not UTF-8: {error}; save it as UTF-8") from error
     if not text.strip().rstrip(";").strip():
         raise BadInput("the SQL is empty; give a query such as: select count(*) from fact")
     return text.strip().rstrip(";")

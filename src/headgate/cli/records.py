@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from typing import Annotated
 
 import msgspec
 import typer
 
+from headgate.cli.output import write_text
 from headgate.cli.starting import Debug, one_sentence
 from headgate.coordinator import Coordinator, ForPeople
 from headgate.errors import BadInput, CannotListen
@@ -33,11 +35,10 @@ def report(
 
 def write_report(log: Path, out: Path) -> tuple[int, int]:
     """Write the HTML file; return how many records are in it, and how many lines of the log could not be read."""
+    if log.resolve() == out.resolve():
+        raise BadInput(f"--out {str(out)!r} is the log itself; give another file")
     records, unread = read_log(log)
-    try:
-        out.write_text(document([msgspec.json.encode(record) for record in records]), encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{str(out)!r} cannot be written: {error.strerror or error}") from error
+    write_text(out, document([msgspec.json.encode(record) for record in records]))
     return len(records), unread
 
 
@@ -68,17 +69,21 @@ class FollowedLog:
         self._path = path
         self._known: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._version = 0
-        self._stamp: tuple[tuple[str, int], ...] = ()
+        self._stamp: tuple[tuple[object, ...], ...] = ()
+        self._lock = Lock()  # browsers ask at the same time
         self._read()
 
     def since(self, version: int) -> tuple[int, list[bytes]]:
         """Return the version now, and the encoded records that are newer than one."""
-        self._read()
-        return self._version, [encoded for at, encoded in self._known.values() if at > version]
+        with self._lock:
+            with suppress(BadInput, OSError):  # a log that is gone, or is written anew: what it had is still told
+                self._read()
+            return self._version, [encoded for at, encoded in self._known.values() if at > version]
 
     def _read(self) -> None:
         files = sorted(self._path.glob("*.jsonl")) if self._path.is_dir() else [self._path]
-        stamp = tuple((file.name, file.stat().st_size) for file in files if file.exists())
+        found = [(file.name, file.stat()) for file in files if file.exists()]
+        stamp = tuple((name, status.st_size, status.st_mtime_ns, status.st_ino) for name, status in found)
         if stamp and stamp == self._stamp:
             return
         self._stamp = stamp

@@ -6,6 +6,7 @@ the ends of its files. `name=format:path` says it outright.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -44,10 +45,10 @@ class NamedTable:
             raise BadInput(f"--table {item!r}: {name!r} is no name of a table; use letters, digits and underscores")
         kind, colon, rest = path.partition(":")
         self.name, self.path = name, rest if colon and kind in FORMATS else path
-        if colon and kind.isalpha() and kind not in FORMATS and not rest.startswith("//") and not Path(path).exists():
+        if colon and kind.isalpha() and kind not in FORMATS and not rest.startswith("//") and not _is_there(path):
             raise BadInput(f"table {name}: {kind!r} is no format that is read here; use {', '.join(FORMATS)}")
         is_glob = any(sign in self.path for sign in "*?[{")  # which Spark resolves
-        if "://" not in self.path and not is_glob and not Path(self.path).exists():
+        if "://" not in self.path and not is_glob and not _is_there(self.path):
             allowed = f"give the path of a table ({', '.join(FORMATS)})"
             raise BadInput(f"table {name}: there is nothing at {self.path!r}; {allowed}")
         if not is_glob and Path(self.path).is_dir() and not any(Path(self.path).iterdir()):
@@ -70,6 +71,10 @@ class NamedTable:
                     f"table {self.name} is {self.format}, and Spark has no reader for it; add {_JARS[self.format]}"
                 ) from error
             raise
+
+
+def _is_there(path: str) -> bool:
+    return os.path.exists(path)  # noqa: PTH110 - also says no to a path that is too long
 
 
 def _format_at(path: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 from uuid import uuid4
@@ -69,10 +70,11 @@ class ConnectGate:
             self._spark.catalog.dropTempView(view)
 
     def close(self) -> None:
-        """Take Headgate out of the session, and end its process beside the server."""
+        """Take Headgate out of the session; its process beside the server ends with the session."""
         if not self.is_closed:
             self.is_closed = True
-            self._ask("disable")
+            with suppress(Exception):  # the session, the process or the server may be gone, and Headgate with it
+                self._ask("disable")
 
     def __repr__(self) -> str:
         """Return one line for a shell."""
@@ -88,6 +90,7 @@ class ConnectGate:
             except Exception as error:
                 raise UnsupportedSession(_refused(error)) from error
             answer = b64decode(str(self._spark.conf.get(_ANSWER))).decode()
+            self._spark.conf.unset(_ANSWER)  # Spark logs the settings of a session, and this may hold a token
         state, _, body = answer.partition(" ")
         if state != "ok":
             raise HeadgateError(f"Headgate beside the Connect server failed: {body}")

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from threading import Lock
 from typing import Any
 
 from headgate.connect.client import ConnectGate
+from headgate.errors import HeadgateError
 
+_changing = Lock()
 _gates: dict[str, ConnectGate] = {}
 
 
 def enable_connect(spark: Any, options: Mapping[str, Any]) -> ConnectGate:
     """Open the gate of a session, or change its settings where it is open."""
-    gate = gate_of_connect(spark)
-    if gate is not None:
-        gate.configure(**options)
-        return gate
-    made = _gates[spark.session_id] = ConnectGate(spark, options)
-    return made
+    with _changing:
+        if (gate := gate_of_connect(spark)) is not None:
+            with suppress(HeadgateError):  # its process is gone: another one starts
+                gate.configure(**options)
+                return gate
+        made = _gates[spark.session_id] = ConnectGate(spark, options)
+        return made
 
 
 def disable_connect(spark: Any) -> None:

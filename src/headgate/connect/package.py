@@ -5,8 +5,10 @@ Executors refuse a second file of one name with other content, so the name says 
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import io
+import shutil
 import tempfile
 import zipfile
 from functools import cache
@@ -51,6 +53,8 @@ def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
 
 def _written(stem: str, content: bytes, end: str) -> Path:
     digest = hashlib.sha256(content).hexdigest()[:12]
-    path = Path(tempfile.mkdtemp(prefix="headgate-")) / f"{stem}-{digest}{end}"
+    folder = tempfile.mkdtemp(prefix="headgate-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder, f"{stem}-{digest}{end}")
     path.write_bytes(content)
     return path

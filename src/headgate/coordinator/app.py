@@ -209,8 +209,8 @@ def make_app(endpoints: Endpoints) -> ASGIApp:
 
 
 async def _never(_: Request) -> Response:
-    """Stand in for the long-poll among the routes, so that other methods on its path get a 405."""
-    raise AssertionError("a long-poll is answered before routing")
+    """Stand in for the long-poll among the routes, which is answered before routing: other methods get a 405."""
+    raise HTTPException(405, headers={"Allow": "GET"})
 
 
 def _json(body: object, headers: dict[str, str] | None = None) -> Response:

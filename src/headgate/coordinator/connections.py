@@ -1,7 +1,8 @@
 """Watch open connections: count them, report when one closes, and abort those that are too slow.
 
-uvicorn limits how long a connection may be idle between requests, but not how long a client may take to send the head
-of a request or to read a response. This adds both limits, in the methods that asyncio calls on every protocol.
+uvicorn limits how long a connection may be idle between requests, but not how long the head of a request may be, how
+long a client may take to send it, or to read a response. This adds the limits, in the methods that asyncio calls on
+every protocol.
 """
 
 from __future__ import annotations
@@ -12,18 +13,22 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-_TOO_SLOW = b'{"error":"the head of the request took too long to arrive; send it at once"}'
-_TIMED_OUT = (
-    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\nconnection: close\r\n"
-    b"content-length: %d\r\n\r\n%s" % (len(_TOO_SLOW), _TOO_SLOW)
-)
+
+def _answer(status: bytes, sentence: bytes) -> bytes:
+    body = b'{"error":"%s"}' % sentence
+    head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
+    return head % (status, len(body)) + body
+
+
+_TIMED_OUT = _answer(b"408 Request Timeout", b"the head of the request took too long to arrive; send it at once")
+_TOO_LARGE = _answer(b"431 Request Header Fields Too Large", b"the head of the request is too large")
 
 
 class Connections:
     """The open connections of one server, by client address. Used only on the loop's thread."""
 
-    def __init__(self, head_seconds: float, write_seconds: float) -> None:
-        self.head_seconds, self.write_seconds = head_seconds, write_seconds
+    def __init__(self, head_seconds: float, write_seconds: float, head_bytes: int) -> None:
+        self.head_seconds, self.write_seconds, self.head_bytes = head_seconds, write_seconds, head_bytes
         self._open: dict[Any, _WatchedProtocol] = {}
 
     def __len__(self) -> int:
@@ -67,6 +72,7 @@ class _WatchedProtocol(HttpToolsProtocol):
     watched_by: Connections
     on_close: Callable[[], None] | None = None
     _head_timer: asyncio.TimerHandle | None = None
+    _head_bytes = 0
     _write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -80,6 +86,11 @@ class _WatchedProtocol(HttpToolsProtocol):
         if cycle is not None and not cycle.response_complete:
             _cancel(self._head_timer)
             self._head_timer = None
+            self._head_bytes = 0
+            return
+        self._head_bytes += len(data)
+        if self._head_bytes > self.watched_by.head_bytes:
+            self._refuse(_TOO_LARGE)
         elif self._head_timer is None:
             self._await_head()
 
@@ -101,8 +112,11 @@ class _WatchedProtocol(HttpToolsProtocol):
         self._head_timer = self.loop.call_later(self.watched_by.head_seconds, self._give_up)
 
     def _give_up(self) -> None:
+        self._refuse(_TIMED_OUT)
+
+    def _refuse(self, answer: bytes) -> None:
         if not self.transport.is_closing():
-            self.transport.write(_TIMED_OUT)
+            self.transport.write(answer)
             self.transport.close()
 
 

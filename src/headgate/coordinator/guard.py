@@ -31,6 +31,7 @@ class ServerLimits:
 
     body_bytes: int = 16 * 1024**2
     head_seconds: float = 10.0
+    head_bytes: int = 64 * 1024
     read_seconds: float = 30.0
     write_seconds: float = 30.0
     idle_seconds: float = 75.0
@@ -63,7 +64,8 @@ class Guard:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         offered = given[0] if len(given) == 1 else b""
         if not given and scope["path"] == "/":
-            offered = b"Bearer " + parse_qs(scope["query_string"]).get(b"token", [b""])[0]
+            asked = parse_qs(scope["query_string"].decode("latin-1"))
+            offered = b"Bearer " + asked.get("token", [""])[0].encode("utf-8", "replace")
         scheme, _, token = offered.partition(b" ")
         # always compared, so that timing does not reveal which part was wrong
         return hmac.compare_digest(token.strip(), self._token) & (scheme.lower() == b"bearer")

@@ -131,7 +131,7 @@ class _Running:
         self._registry, self._limits, self._socket = registry, limits, listening
         self._loop = _new_loop()
         self._pool = ThreadPoolExecutor(_THREADS, "headgate-coordinator-work")
-        self.connections = Connections(limits.head_seconds, limits.write_seconds)
+        self.connections = Connections(limits.head_seconds, limits.write_seconds, limits.head_bytes)
         self.polls = Polls(registry, self._loop, self._pool, self.connections)
         endpoints = Endpoints(registry, self.polls, self._pool, limits, self._metrics, people)
         self._guard = Guard(make_app(endpoints), token)
@@ -218,7 +218,8 @@ def bind_address(host: str) -> str:
         raise CannotListen(f"the host {host!r} has no address; {_WHERE} to one that this machine has") from error
     # any address will do; IPv4 first, since Spark announces that by default
     addresses = sorted((ipaddress.ip_address(entry[4][0]) for entry in found), key=lambda address: address.version)
-    if addresses[0].is_unspecified:
+    mapped = addresses[0].ipv4_mapped if isinstance(addresses[0], ipaddress.IPv6Address) else None
+    if addresses[0].is_unspecified or (mapped is not None and mapped.is_unspecified):
         raise CannotListen(f"{host!r} means every address of this machine; {_WHERE} to one of them")
     return str(addresses[0])
 

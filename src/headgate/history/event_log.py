@@ -6,6 +6,8 @@ left out and counted.
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from threading import Lock
 
@@ -14,6 +16,7 @@ import msgspec
 from headgate.errors import BadInput
 from headgate.history.records import Record
 
+_FILE = re.compile(r"^file:(//(localhost)?(?=/))?")
 _DECODER = msgspec.json.Decoder(Record)
 
 
@@ -25,7 +28,8 @@ class EventLog:
         self._lock = Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("ab")
+            self._file = path.open("a+b", buffering=0)  # what cannot be written now must not be written later
+            self._is_torn = self._ends_in_the_middle()
         except OSError as error:
             raise BadInput(
                 f"the event log {str(path)!r} cannot be written: {error.strerror or error}; "
@@ -39,14 +43,24 @@ class EventLog:
             raise BadInput(
                 f"the event log {place!r} is not on this machine; set spark.headgate.eventLog to a local file or folder"
             )
-        path = Path(place.removeprefix("file://")).expanduser()
+        path = Path(_FILE.sub("", place)).expanduser()
         return cls(path if path.suffix == ".jsonl" else path / f"{application}.jsonl")
 
     def append(self, line: bytes) -> None:
         """Append one encoded record."""
         with self._lock:
-            self._file.write(line + b"\n")
-            self._file.flush()
+            rest = memoryview((b"\n" if self._is_torn else b"") + line + b"\n")
+            self._is_torn = True
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            self._is_torn = False
+
+    def _ends_in_the_middle(self) -> bool:
+        """Whether the last line is not whole: a process was killed, or a disk was full."""
+        if not self._file.seek(0, os.SEEK_END):
+            return False
+        self._file.seek(-1, os.SEEK_END)
+        return self._file.read(1) != b"\n"
 
     def close(self) -> None:
         """Close the file."""
@@ -56,7 +70,7 @@ class EventLog:
 
 def read_log(path: Path) -> tuple[list[Record], int]:
     """Return the records of a log, or of all logs in a folder, in the order in which they began; and unread lines."""
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - also says no to a path that is too long
         raise BadInput(f"there is no event log at {str(path)!r}; set spark.headgate.eventLog to write one")
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files:
@@ -71,7 +85,7 @@ def read_log(path: Path) -> tuple[list[Record], int]:
         for line in filter(None, lines):
             try:
                 record = _DECODER.decode(line)
-            except msgspec.MsgspecError:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 unread += 1
                 continue
             records[type(record).__name__, record.id] = record

@@ -35,7 +35,10 @@ class History:
         streams: Callable[[], Sequence[Any]],
         log: EventLog | None = None,
         await_ends: Callable[[], None] = lambda: None,
+        failed: Callable[[Exception], None] = lambda _: None,
     ) -> None:
+        self._failed, self._is_failing = failed, False
+        self._unwritten: OrderedDict[tuple[str, str], tuple[str, bytes]] = OrderedDict()
         self._name, self._news, self._streams, self._log, self._await_ends = name, news, streams, log, await_ends
         self._arrived: deque[tuple[int, Reported]] = deque(maxlen=_MOST)
         self._walks: deque[GraphRecord] = deque(maxlen=_MOST)
@@ -80,6 +83,23 @@ class History:
             for story in self._streams():
                 plain = msgspec.to_builtins(story)
                 self._keep(StreamRecord(id=f"{self._name}/{plain['query']}", story=plain))
+            if self._log is not None:
+                self._write(self._log)
+
+    def _write(self, log: EventLog) -> None:
+        """Write what is new; what a full disk does not take is tried again later, and told once."""
+        try:
+            for key, (state, encoded) in list(self._unwritten.items()):
+                log.append(encoded)
+                self._logged[key] = state
+                del self._unwritten[key]
+            self._is_failing = False
+        except OSError as error:
+            if not self._is_failing:
+                self._failed(error)
+            self._is_failing = True
+            while len(self._unwritten) > _MOST:
+                self._unwritten.popitem(last=False)
 
     def close(self) -> None:
         """Write what is missing in the log, and close it; the records stay."""
@@ -117,8 +137,7 @@ class History:
         self._records[key] = self._version, encoded
         state = record.state if isinstance(record, QueryRecord) else str(self._version)
         if self._log is not None and self._logged.get(key) != state:
-            self._logged[key] = state
-            self._log.append(encoded)
+            self._unwritten[key] = state, encoded
         while len(self._records) > _MOST:
             oldest, _ = self._records.popitem(last=False)
             self._logged.pop(oldest, None)

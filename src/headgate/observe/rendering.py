@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.table import Table
+from rich.text import Text
 
 _STRIP_WIDTH, _STRIP_HEIGHT = 320, 12
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _READ, _SKIPPED = "#2f7d5b", "#c9cfd6"
 
 Titled = tuple[str, Sequence[str], Sequence[Sequence[str]]]
@@ -16,10 +19,17 @@ Titled = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 
 def rich_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table for a shell."""
-    table = Table(*heads, title=title, title_justify="left", expand=False)
+    table = Table(title=title, title_justify="left", expand=False)
+    for head in heads:
+        table.add_column(plain(head))
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(plain, row))
     return table
+
+
+def plain(text: str) -> Text:
+    """Return text that a shell shows as it is: brackets are no markup, and control characters do nothing."""
+    return Text(_CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text))
 
 
 def filled(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Titled:

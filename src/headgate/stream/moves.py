@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from rich.table import Table
 
 from headgate.catalyst.streams import moves_log
+from headgate.observe.rendering import plain
 
 _HEADS = ("batch", "operator", "value before", "after", "left rows", "moved in", "out", "kept", "blocks read", "scan")
 
@@ -46,9 +47,9 @@ def moves_table(moves: Sequence[MoveReport]) -> Table:
     for move in moves:
         table.add_row(
             str(move.batch_id),
-            move.operator,
-            move.before,
-            move.after,
+            plain(move.operator),
+            plain(move.before),
+            plain(move.after),
             f"{move.left_rows:,}",
             f"{move.moved_in:,}",
             f"{move.moved_out:,}" + (" and more to come" if move.vnodes_pending else ""),

@@ -15,6 +15,7 @@ from rich.table import Table
 from headgate.catalyst.streams import stream_log, streaming_queries
 from headgate.catalyst.wire import BatchLog
 from headgate.errors import BadInput
+from headgate.observe.rendering import plain
 from headgate.stream.moves import MoveReport, moves_of, moves_table
 
 _START = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -107,7 +108,7 @@ class StreamingReport:
             table.caption = f"batches unfiltered after a failure: {self.failures} (the last: {self.last_failure})"
             table.caption_justify = "left"
         for row in self._rows():
-            table.add_row(*row)
+            table.add_row(*map(plain, row))
         if not self.moves:
             return table
         return Group(*([table] if self.batches else []), moves_table(self.moves))

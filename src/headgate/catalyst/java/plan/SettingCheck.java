@@ -11,7 +11,7 @@ public class SettingCheck extends scala.runtime.AbstractFunction1 {
 
   public Object apply(Object text) { return Boolean.valueOf(pattern.matcher((String) text).matches()); }
 
-  public static void declare(String key, String pattern, String allowed, String standard) {
+  public static synchronized void declare(String key, String pattern, String allowed, String standard) {
     if (SQLConf$.MODULE$.containsConfigKey(key)) return;
     ConfigBuilder builder = SQLConf$.MODULE$.buildConf(key);
     builder.doc("Headgate: takes " + allowed).version("headgate 0.1").stringConf()
