@@ -6,6 +6,7 @@ no Java either. Tests must not stop the session; it ends with the run.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -41,6 +42,10 @@ SMALL_DATA: dict[str, bool | float | int | str | None] = {
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
+
+# Tests make many objects that live for a moment, beside the many of Spark, NumPy and Arrow that stay: looking through all
+# of them every 700 objects takes longer than it spares.
+gc.set_threshold(50_000, 20, 20)
 
 # No deadline: a first call may compile or import. Not derandomized: each run looks at new examples; the printed blob
 # repeats a failure.

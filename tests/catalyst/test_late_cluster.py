@@ -55,8 +55,7 @@ def check_a_filter_that_comes_in_the_middle_closes_the_remaining_files(told: dic
     assert_same(found)
     assert found["steps"] == [True, True, True]  # the query still ran: held back, asked for, informed
     assert found["states"]["k"] == "applied late"
-    assert found["published_after"] >= 2
-    assert sum(rows > 0 for rows in found["before"]) > 4
+    assert sum(rows > 0 for rows in found["before"]) >= 9  # a tenth of the files were read before it came
     assert len(found["after"]) > 4
     assert sorted(rows for rows in found["after"] if rows) in ([LAST_FILE], [LAST_FILE, MATCHING_GROUP])
     assert found["late"]["k"]["files"] >= len(found["after"]) - 2

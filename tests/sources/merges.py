@@ -13,7 +13,7 @@ from headgate import QueryReport
 from headgate.observe import ScanReport
 from tests.batch.differential import enabled
 
-ROWS, FILES = 2_000, 10
+ROWS, FILES = 2_000, 5
 ICEBERG = ("copy-on-write", "merge-on-read")
 _DELTA_COUNTS = (
     "numTargetRowsInserted",

@@ -31,6 +31,7 @@ def written(spark: SparkSession, home: Path, kind: str) -> Callable[[], DataFram
     return lambda: spark.table(name)
 
 
+@pytest.mark.sampled(2)  # those with a name, and in a run of everything by their paths, too
 @pytest.mark.parametrize("kind", ["delta", "delta by path", "iceberg", "iceberg by path"])
 def test_what_it_says_to_run_reads_what_it_says(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     read = written(spark, tmp_path, kind)

@@ -66,6 +66,7 @@ def joined(spark: SparkSession, fact: DataFrame) -> DataFrame:
     return fact.join(keys, fact.k == keys.key)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", BREAKS)
 def test_statistics_of_delta(spark: SparkSession, tmp_path: Path, name: str) -> None:
     path = str(tmp_path / "t")

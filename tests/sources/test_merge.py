@@ -15,7 +15,7 @@ from tests.batch.differential import enabled
 from tests.sources.merges import FILES, ICEBERG, ROWS, Target, change, changes, files, same
 
 FIRST = int(os.environ.get("HEADGATE_FIRST", "0"))
-COUNT = int(os.environ.get("HEADGATE_MERGES", "2"))
+COUNT = int(os.environ.get("HEADGATE_MERGES", "1"))
 KINDS = ("delta", *ICEBERG)
 UPSERT = """MERGE INTO {target} t USING changes s ON t.k = s.k
 WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (k, v, s, p) VALUES (s.k, s.v, 'new', 9)"""

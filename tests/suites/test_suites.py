@@ -23,10 +23,10 @@ SCALE = 0.01
 LAYOUTS = ("clustered", "partitioned")
 # the queries of one layout are not all those of the other
 STEPS = {
-    ("tpch", "clustered"): 4,
+    ("tpch", "clustered"): 5,
     ("tpch", "partitioned"): 11,
-    ("tpcds", "clustered"): 12,
-    ("tpcds", "partitioned"): 40,
+    ("tpcds", "clustered"): 16,
+    ("tpcds", "partitioned"): 99,
 }
 WHOLE = os.environ.get("HEADGATE_SUITES") == "all"
 QUERIES = {suite: suite_queries(suite) for suite in ("tpch", "tpcds")}

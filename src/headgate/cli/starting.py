@@ -69,18 +69,22 @@ def working(what: str, *, debug: bool) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def spark_session(*, debug: bool, master: str = "", conf: dict[str, str] | None = None) -> Iterator[Any]:
+def spark_session(*, debug: bool, master: str = "", conf: dict[str, str] | None = None) -> AbstractContextManager[Any]:
     """A session for one command; where Spark runs already, one with views of its own, and Spark goes on running."""
-    from pyspark.sql import SparkSession
-
     if master and not _MASTER.fullmatch(master):
         raise BadInput(
             f"--master {master!r} is no place where Spark runs; use local[4], spark://host:7077, yarn or k8s://…"
         )
+    return _session(master, conf or {}, debug=debug)
+
+
+@contextmanager
+def _session(master: str, conf: dict[str, str], *, debug: bool) -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
     if (running := SparkSession.getActiveSession()) is not None:
         own = running.newSession()
-        for key, value in (conf or {}).items():
+        for key, value in conf.items():
             if own.conf.isModifiable(key) or not key.startswith(_CORE):  # what Spark started with stays
                 own.conf.set(key, value)
         try:
@@ -95,7 +99,7 @@ def spark_session(*, debug: bool, master: str = "", conf: dict[str, str] | None 
     )
     if master:
         builder = builder.master(master)
-    for key, value in (conf or {}).items():
+    for key, value in conf.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if debug else "OFF")

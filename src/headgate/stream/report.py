@@ -103,7 +103,9 @@ class StreamingReport:
         return f"<StreamingReport {self.query_id}: {what}>"
 
     def __rich__(self) -> Table | Group:
-        table = Table(*_HEADS, title=f"Streaming query {self.query_id}", title_justify="left", expand=False)
+        table = Table(title=f"Streaming query {self.query_id}", title_justify="left", expand=False)
+        for head in _HEADS:
+            table.add_column(head, min_width=_TIME_WIDTH if head == _LATE_UP_TO else None)
         if self.failures:
             table.caption = f"batches unfiltered after a failure: {self.failures} (the last: {self.last_failure})"
             table.caption_justify = "left"
@@ -138,11 +140,13 @@ class StreamingReport:
                 )
 
 
+_LATE_UP_TO = "late up to"
+_TIME_WIDTH = len("2024-03-01T12:01:19.999999Z")  # a time is shown whole, however long the paths are
 _HEADS = (
     "batch",
     "generation",
     "source",
-    "late up to",
+    _LATE_UP_TO,
     "late rows",
     "NULL",
     "files skipped",
