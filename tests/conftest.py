@@ -43,8 +43,8 @@ SMALL_DATA: dict[str, bool | float | int | str | None] = {
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
 
-# Tests make many objects that live for a moment, beside the many of Spark, NumPy and Arrow that stay: looking through all
-# of them every 700 objects takes longer than it spares.
+# Tests make many objects that live for a moment, beside the many of Spark, NumPy and Arrow that stay: to look through
+# all of them every 700 objects takes longer than it spares.
 gc.set_threshold(50_000, 20, 20)
 
 # No deadline: a first call may compile or import. Not derandomized: each run looks at new examples; the printed blob
