@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyroaring import BitMap, BitMap64
 
-from headgate.catalyst.predicates import range_predicate, row_predicate
+from headgate.catalyst.predicates import range_predicate, row_predicate, source_predicate
 from headgate.catalyst.wire import Literal, Predicate
 from headgate.domain import Domain
 
@@ -141,3 +141,15 @@ def test_ranges(domain: Domain, ranges: list[tuple[Literal, Literal]]) -> None:
 def test_literals(domain: Domain, values: list[Literal]) -> None:
     """Values are written as the Java side reads them: decimals as plain text, binary as base64, dates as days."""
     assert row_predicate(7, domain) == Predicate(column=7, values=values)
+
+
+@pytest.mark.parametrize(("word", "listed"), [("m", True), ("\ue000", False), ("\U0001f600", False)])
+def test_sources_are_told_no_list_of_text_that_utf_16_sorts_otherwise(word: str, listed: bool) -> None:
+    """A source may look for each value of a list in its own order; the ends of ranges are the words around them."""
+    words = [*(f"a{i:02}" for i in range(7)), "a" + word, *(f"b{i:03}" for i in range(142))]
+    found = source_predicate(7, Domain.of("string", words))
+
+    assert found is not None
+    assert found.ranges is not None
+    assert (found.ranges[0][0], found.ranges[-1][1]) == ("a00", "b141")
+    assert (found.values is not None) == listed

@@ -60,11 +60,16 @@ def source_predicate(column: int, domain: Domain) -> Predicate | None:
     ranges = _ranges(domain.simplify(SOURCE_RANGES))
     if any(_is_ordered_otherwise(domain, end) for pair in ranges for end in pair):
         return None
+    return Predicate(column=column, values=_listed(domain), ranges=ranges, null=domain.null_allowed)
+
+
+def _listed(domain: Domain) -> list[Literal] | None:
+    """Return the values if a list of them says more than the ranges, and every source finds each in its order."""
     values = domain.values
-    listed = isinstance(values, Discrete) and SOURCE_RANGES < len(values.places) <= SOURCE_VALUES
-    return Predicate(
-        column=column, values=_literals(domain) if listed else None, ranges=ranges, null=domain.null_allowed
-    )
+    if not isinstance(values, Discrete) or not SOURCE_RANGES < len(values.places) <= SOURCE_VALUES:
+        return None
+    literals = _literals(domain)
+    return None if any(_is_ordered_otherwise(domain, literal) for literal in literals) else literals
 
 
 def _is_ordered_otherwise(domain: Domain, end: Literal) -> bool:

@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.MetadataAttribute$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.connector.write.RowLevelOperationTable;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.FileScan;
 import org.apache.spark.sql.execution.datasources.v2.V1ScanWrapper;
@@ -56,40 +55,23 @@ public class SourceScans extends ToldTable {
 
   /**
    * The columns whose statistics speak of the values that Spark reads. Parquet files may store wider numbers than bytes and
-   * shorts, of which Spark takes the last bits; and Iceberg's reader drops row groups without a column that has a default.
+   * shorts, of which Spark takes the last bits.
    */
   private static List comparedAsStored(DataSourceV2ScanRelation scan) {
     List found = new ArrayList();
-    Object table = icebergTable(scan);
-    Object schema = table == null ? null : SparkVersion.readIfThere(table, "schema");
+    IcebergColumns iceberg = kind(scan).equals("Iceberg") ? new IcebergColumns(scan) : null;
     scala.collection.Iterator each = scan.output().iterator();
     while (each.hasNext()) {
       Attribute column = (Attribute) each.next();
-      boolean mayWrap = kind(scan).equals("Parquet") && (column.dataType() instanceof ByteType || column.dataType() instanceof ShortType);
-      Object field = schema == null ? null : SparkVersion.readIfThere(schema, "findField", column.name());
-      boolean hasDefault = field != null && SparkVersion.readIfThere(field, "initialDefault") != null;
-      boolean isOrdered = !kind(scan).equals("Iceberg") || field != null && isOrderedAsInSpark(String.valueOf(SparkVersion.readIfThere(field, "type")));
-      if (!mayWrap && !hasDefault && isOrdered) found.add(Long.valueOf(column.exprId().id()));
+      boolean mayWrap = column.dataType() instanceof ByteType || column.dataType() instanceof ShortType;
+      if (iceberg == null ? !mayWrap : iceberg.mayBeTold(column.name())) found.add(Long.valueOf(column.exprId().id()));
     }
     return found;
   }
 
-  /**
-   * Whether Iceberg orders the values of a type as Spark does. It compares UUIDs as signed numbers, and Spark as text; the
-   * bounds of times in files that were added to a table may be milliseconds.
-   */
-  private static boolean isOrderedAsInSpark(String type) { return !type.equals("uuid") && !type.startsWith("timestamp") && !type.equals("time"); }
-
-  /** What Iceberg itself calls the table of a scan, or null. */
-  private static Object icebergTable(DataSourceV2ScanRelation scan) {
-    Object table = scan.relation().table();
-    if (table instanceof RowLevelOperationTable) table = ((RowLevelOperationTable) table).table();
-    return SparkVersion.readIfThere(table, "table");
-  }
-
   /** Where an Iceberg table lies, as it says itself. */
   private static String location(DataSourceV2ScanRelation scan) {
-    Object table = icebergTable(scan);
+    Object table = IcebergColumns.table(scan);
     Object found = table == null ? null : SparkVersion.readIfThere(table, "location");
     return found == null ? "" : found.toString();
   }
