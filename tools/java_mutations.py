@@ -224,8 +224,8 @@ SNAPSHOTS = (
     _java(
         "a reader is told of numbers that files store wider",
         "format/SourceScans",
-        "if (!mayWrap && !hasDefault && isOrdered)",
-        "if (!hasDefault && isOrdered)",
+        "iceberg == null ? !mayWrap :",
+        "iceberg == null ? true :",
         ("tests/batch/test_told_sources.py::test_numbers_that_files_store_wider",),
     ),
     _java(
@@ -359,24 +359,31 @@ SNAPSHOTS = (
 IN_TABLES = (
     _java(
         "Iceberg is told UUIDs as if they were text",
-        "format/SourceScans",
-        'return !type.equals("uuid") && ',
-        "return ",
+        "format/IcebergColumns",
+        'boolean isOrdered = !type.equals("uuid") && ',
+        "boolean isOrdered = ",
         ("tests/sources/test_order_of_values.py::test_uuids_are_text_to_spark_and_signed_numbers_to_iceberg",),
     ),
     _java(
         "times of added files are told as microseconds",
-        "format/SourceScans",
+        "format/IcebergColumns",
         '&& !type.startsWith("timestamp")',
         "",
         ("tests/sources/test_order_of_values.py::test_times_of_files_that_were_added_may_be_milliseconds",),
     ),
     _java(
         "a column with a default is told",
-        "format/SourceScans",
-        "if (!mayWrap && !hasDefault && isOrdered)",
-        "if (!mayWrap && isOrdered)",
+        "format/IcebergColumns",
+        'return isOrdered && SparkVersion.readIfThere(field, "initialDefault") == null;',
+        "return isOrdered;",
         ("tests/sources/test_row_level.py::test_a_column_with_a_default",),
+    ),
+    _java(
+        "a name that means another column today is told",
+        "format/IcebergColumns",
+        'id != null && id.equals(SparkVersion.readIfThere(after, "fieldId")) &&',
+        "",
+        ("tests/sources/test_order_of_values.py::test_a_name_that_meant_another_column_in_an_older_version",),
     ),
     _java(
         "a table that is merged into itself is read before the transaction",

@@ -268,6 +268,13 @@ FILTERS = (
     ),
 )
 
+TOLD = Mutation(
+    "a source is told a list of text that it may sort otherwise",
+    "catalyst/predicates.py",
+    "return None if any(_is_ordered_otherwise(domain, literal) for literal in literals) else literals",
+    "return literals",
+    ("tests/catalyst/test_predicates.py",),
+)
 SCHEDULE = ("tests/query/test_schedule.py",)
 QUERIES = (
     _fast(
@@ -334,4 +341,4 @@ GRAPHS = (
     ),
 )
 
-MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *QUERIES, *GRAPHS, *LANCE_MUTATIONS, *JAVA_MUTATIONS)
+MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *QUERIES, TOLD, *GRAPHS, *LANCE_MUTATIONS, *JAVA_MUTATIONS)
