@@ -22,6 +22,8 @@ from headgate.query.pipeline import Learned
 from headgate.query.remembered import RememberedQueries
 from headgate.stream import streaming_stories
 
+_GONE = "the last query has no filter, and its plan is no longer there to be told of"
+
 
 class Gate:
     """Headgate inside one Spark session: made by `headgate.enable`, closed by `headgate.disable` or ``close()``."""
@@ -168,9 +170,10 @@ class Gate:
     def _note_unfiltered(self) -> None:
         """A query without a join never leaves the JVM, so its report is made when it is asked for."""
         seen = self._bridge.queries
-        if not self._only_marked and seen.plans_seen() != self._reported and (query := seen.last_seen()) is not None:
-            self._last, self._last_number = self._pipeline.unfiltered_report(query), seen.last_number()
-            self._reported = seen.plans_seen()
+        if not self._only_marked and seen.plans_seen() != self._reported:
+            query = seen.last_seen()
+            self._last = QueryReport(note=_GONE) if query is None else self._pipeline.unfiltered_report(query)
+            self._last_number, self._reported = seen.last_number(), seen.plans_seen()
 
     def explain(self, frame: Any) -> tuple[Node, QueryReport]:
         """Take a DataFrame's query through the pipeline without running it; return its nodes and its report."""

@@ -119,6 +119,17 @@ def test_bad_input(spark: SparkSession, tmp_path: Path) -> None:
         read_queries([tmp_path / "missing.sql"])
 
 
+def test_tables_and_queries_that_cannot_be_advised_on(spark: SparkSession, tmp_path: Path) -> None:
+    """Nothing is passed over in silence."""
+    spark.range(2_000).selectExpr("id AS k").write.csv(str(tmp_path / "lines"))
+    spark.read.schema("k bigint").csv(str(tmp_path / "lines")).createOrReplaceTempView("lines")
+    spark.range(9).selectExpr("id AS key").createOrReplaceTempView("few")
+    (advice,) = advise(spark, {"q": "select count(*) from lines join few on k = key"})
+    assert str(advice) == "lines: CSV has no statistics to skip files by; save it as Parquet, ORC, Delta or Iceberg"
+    with pytest.raises(BadInput, match=r"^second: \[TABLE_OR_VIEW_NOT_FOUND"):
+        advise(spark, {"first": "select 1", "second": "select * from nowhere"})
+
+
 def test_queries_of_files(tmp_path: Path) -> None:
     """Several in a file are separated by semicolons, which may also stand in text and comments; names are all kept."""
     for folder in ("a", "b"):

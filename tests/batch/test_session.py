@@ -466,6 +466,19 @@ def test_the_report_is_of_the_last_query(spark: SparkSession, star: Path) -> Non
         assert headgate.report(spark).filters
 
 
+@pytest.mark.parametrize(
+    "query", ["select 1 as one", "select count(*) from fact where 1 = 0", "select * from fact where 1 = 0", "values 7"]
+)
+def test_the_report_of_a_query_that_reads_nothing(spark: SparkSession, star: Path, query: str) -> None:
+    """It is not that of the query before."""
+    with enabled(spark):
+        spark.sql(QUERY).collect()
+        assert_narrowed(headgate.report(spark), "fact", "k")
+        frame = spark.sql(query)
+        frame.collect()
+        assert headgate.report(spark).scans == []
+
+
 def test_the_report_does_not_change_by_looking(spark: SparkSession, star: Path) -> None:
     """Asking twice gives the same."""
     with enabled(spark):

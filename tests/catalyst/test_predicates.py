@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyroaring import BitMap, BitMap64
 
-from headgate.catalyst.predicates import range_predicate, row_predicate, source_predicate
+from headgate.catalyst.predicates import range_predicate, row_predicate, source_predicate, told_row_predicate
 from headgate.catalyst.wire import Literal, Predicate
 from headgate.domain import Domain
 
@@ -153,3 +153,5 @@ def test_sources_are_told_no_list_of_text_that_utf_16_sorts_otherwise(word: str,
     assert found.ranges is not None
     assert (found.ranges[0][0], found.ranges[-1][1]) == ("a00", "b141")
     assert (found.values is not None) == listed
+    assert (told_row_predicate(7, Domain.of("string", words)) is not None) == listed
+    assert row_predicate(7, Domain.of("string", words)) is not None

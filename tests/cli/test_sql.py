@@ -232,6 +232,17 @@ def test_nested_rows_do_not_fit_into_csv(spark: SparkSession, called: Command) -
     assert "use --format json" in refusal(called("sql", "select array(1) a", "--format", "csv"))
 
 
+def test_rows_go_into_a_file_as_its_name_ends(spark: SparkSession, called: Command, tmp_path: Path) -> None:
+    """A file has all of them, also as a table."""
+    query = "select id from range(50)"
+    for name in ("rows.csv", "rows.json", "rows.PARQUET", "rows.txt"):
+        assert called("sql", query, "--out", str(tmp_path / name)).code == 0
+    assert pq.read_table(tmp_path / "rows.PARQUET").num_rows == 50
+    assert len((tmp_path / "rows.csv").read_text().splitlines()) == 51
+    assert json.loads((tmp_path / "rows.json").read_text().splitlines()[-1]) == {"id": 49}
+    assert " 49 " in (tmp_path / "rows.txt").read_text()
+
+
 def test_bytes_do_not_fit_into_csv(spark: SparkSession, called: Command) -> None:
     told = called("sql", "select cast('a' as binary) b", "--format", "csv")
     assert "column 'b' has bytes" in refusal(told)

@@ -16,6 +16,7 @@ from typing import Any
 from headgate.advise.layout import FILE, Files, sample
 from headgate.advise.places import Place
 from headgate.api import enable
+from headgate.catalyst.sentences import SPARK_ERRORS, sentence
 from headgate.domain import Domain
 from headgate.errors import BadInput, InvalidFilter
 from headgate.query.pipeline import Learned
@@ -79,7 +80,11 @@ def advise(spark: Any, queries: Mapping[str, str]) -> list[Advice]:
     gate = enable(spark, strategy="always", non_blocking=False)
     seen: dict[str, _Seen] = {}
     for name, text in queries.items():
-        for learned in gate.learned(spark.sql(text)):
+        try:
+            frame = spark.sql(text)
+        except SPARK_ERRORS as error:
+            raise BadInput(f"{name}: {sentence(error)}") from error
+        for learned in gate.learned(frame):
             _note(seen, name, learned)
     return [_advice(spark, table, found) for table, found in seen.items()]
 
@@ -96,6 +101,9 @@ def _note(seen: dict[str, _Seen], query: str, learned: Learned) -> None:
 
 def _advice(spark: Any, table: str, found: _Seen) -> Advice:
     place = found.place
+    if not place.has_statistics:
+        why = f"{place.format.upper()} has no statistics to skip files by; save it as Parquet, ORC, Delta or Iceberg"
+        return Advice(table, place.path, found.files, reason=why)
     if not found.domains:
         return Advice(table, place.path, found.files, reason="no join of the queries narrows it")
     if place.counts_for_itself:

@@ -27,6 +27,11 @@ class Place:
         return self.source in (Source.DELTA, Source.ICEBERG)
 
     @property
+    def has_statistics(self) -> bool:
+        """Whether files can be skipped by what is known of their columns."""
+        return self.counts_for_itself or self.format in ("parquet", "orc")
+
+    @property
     def file_column(self) -> str:
         """The column that says which file a row is in."""
         return "_file" if self.source is Source.ICEBERG else "_metadata.file_path"

@@ -105,6 +105,15 @@ def row_predicate(column: int, domain: Domain) -> Predicate | None:
     return range_predicate(column, domain)
 
 
+def told_row_predicate(column: int, domain: Domain) -> Predicate | None:
+    """Return the test of each row for a source that is told ranges: Spark hands it all conditions on its columns."""
+    found = None if domain.type is BINARY else row_predicate(column, domain)
+    if found is None:
+        return None
+    literals = [*(found.values or ()), *(end for pair in found.ranges or () for end in pair)]
+    return None if any(_is_ordered_otherwise(domain, literal) for literal in literals) else found
+
+
 def _literals(domain: Domain) -> list[Literal]:
     assert isinstance(domain.values, Discrete)
     return [_literal(domain, place) for place in domain.values.places.tolist()]

@@ -30,6 +30,12 @@ class Format(StrEnum):
     PARQUET = "parquet"
 
 
+def format_at(out: Path | None) -> Format:
+    """Return the format that the end of a file's name says, or a table."""
+    ending = "" if out is None else out.suffix.lower().removeprefix(".")
+    return Format(ending) if ending in set(Format) else Format.TABLE
+
+
 def check_output(format: Format, out: Path | None, inputs: Iterable[str]) -> None:
     """Refuse a place that rows cannot be written to, before anything has run."""
     if out is not None and any(out.resolve().is_relative_to(Path(path).resolve()) for path in inputs):
@@ -102,8 +108,8 @@ def _write(frame: Any, format: Format, file: BinaryIO) -> None:
 
 
 def _write_table(console: Console, frame: Any, out: Path | None, limit: int | None, shown: int) -> None:
-    most = shown if limit is None else limit
-    rows = frame.limit(most + 1).collect()
+    most = limit if limit is not None or out is not None else shown
+    rows = (frame if most is None else frame.limit(most + 1)).collect()
     cells = [["NULL" if value is None else str(value) for value in row] for row in rows[:most]]
     table = rich_table("", frame.columns, cells)
     if out is None:
@@ -113,5 +119,5 @@ def _write_table(console: Console, frame: Any, out: Path | None, limit: int | No
         with shown_there.capture() as captured:
             shown_there.print(table)
         write_text(out, captured.get())
-    if len(rows) > most:
+    if most is not None and len(rows) > most:
         console.print(f"only the first {most} rows are shown; --limit shows more")

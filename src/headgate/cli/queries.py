@@ -14,7 +14,7 @@ from rich.console import Console
 import headgate
 from headgate.advise import advise as find_advice
 from headgate.advise.advice import read_queries
-from headgate.cli.output import Format, check_output, write_rows
+from headgate.cli.output import Format, check_output, format_at, write_rows
 from headgate.cli.starting import Conf, Debug, Master, one_sentence, settings_of, spark_session, started, working
 from headgate.cli.tables import NamedTable, named_tables
 from headgate.comparison import compare as find_differences
@@ -43,10 +43,13 @@ def sql(
         bool, typer.Option(help="Show the plan with its dynamic filters instead of running it.")
     ] = False,
     compare: Annotated[bool, typer.Option(help="Run it with Headgate off and on, and compare.")] = False,
-    format: Annotated[Format, typer.Option(help="How rows are written.")] = Format.TABLE,
+    format: Annotated[
+        Format | None, typer.Option(help="How rows are written; unless told, as the name of --out ends, or as a table.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="A file to write the rows into.")] = None,
     limit: Annotated[
-        int | None, typer.Option(min=0, max=_MOST_ROWS, help="How many rows at most; a table shows 20 unless told.")
+        int | None,
+        typer.Option(min=0, max=_MOST_ROWS, help="How many rows at most; a table on the screen has 20 unless told."),
     ] = None,
     strategy: Strategy = "cost",
     master: Master = "",
@@ -59,10 +62,11 @@ def sql(
         tables, settings = named_tables(table or []), settings_of(conf)
         headgate.config.checked("strategy", strategy)
         text = _text(query, file)
-        check_output(format, out, [one.path for one in tables])
+        written_as = format or format_at(out)
+        check_output(written_as, out, [one.path for one in tables])
         if explain and compare:
             raise BadInput("--explain runs nothing, and --compare runs the query twice; give one of them")
-        if (explain or compare) and (out is not None or format is not Format.TABLE):
+        if (explain or compare) and (out is not None or written_as is not Format.TABLE):
             raise BadInput("--format and --out are for rows; leave them out with --explain or --compare")
         with _spark_with(tables, settings, master=master, debug=debug) as spark:
             if explain:
@@ -77,7 +81,7 @@ def sql(
             else:
                 headgate.enable(spark, strategy=strategy)
                 with working("running the query", debug=debug):
-                    write_rows(console, spark.sql(text), format, out, limit, _SHOWN_ROWS)
+                    write_rows(console, spark.sql(text), written_as, out, limit, _SHOWN_ROWS)
 
 
 def why(
@@ -145,7 +149,7 @@ def _text(query: str, file: Path | None) -> str:
         raise BadInput("there is SQL on the command line and a --file; give one of them")
     if file is not None:
         if not file.is_file():
-            raise BadInput(f"there is no file at {str(file)!r}; give a file with SQL")
+            raise BadInput(f"there is no file at {str(file)!r}; give a file with SQL, or - and SQL on standard input")
         try:
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from headgate.catalyst.predicates import range_predicate, reader_predicate, row_predicate, source_predicate
+from headgate.catalyst.predicates import (
+    range_predicate,
+    reader_predicate,
+    row_predicate,
+    source_predicate,
+    told_row_predicate,
+)
 from headgate.catalyst.wire import Predicate, ScanEdit
 from headgate.config import Settings
 from headgate.domain import Domain, coerce, value_type
@@ -105,11 +111,13 @@ def _told(
     node = scans.nodes[scan]
     by_rows = _columns_by_rows(arrived, cost)
     tests = []
+    takes_ranges = Can.RANGES in node.can
+    test_rows = told_row_predicate if takes_ranges else row_predicate
     for column, domain in columns.items():
-        if Can.RANGES in node.can:
+        if takes_ranges:
             tests.append(source_predicate(column, domain))
         if settings.filter_rows and (exact or column in by_rows):
-            tests.append(row_predicate(column, domain))
+            tests.append(test_rows(column, domain))
     found = [test for test in tests if test is not None]
     told = {test.column for test in found}
     used = list(dict.fromkeys(one.filter for one in stored if one.narrows and one.consumer.column in told))

@@ -170,8 +170,8 @@ class QueryPipeline:
 
 
 def _lies_in_files(scan: Scan) -> bool:
-    """Whether a scan reads files that can be laid out anew."""
-    return Can.STATISTICS in scan.can or (scan.source in (Source.DELTA, Source.ICEBERG) and not scan.is_target)
+    """Whether a scan reads files that can be laid out anew, in another format where theirs has no statistics."""
+    return scan.source in (Source.PARQUET, Source.FILES, Source.DELTA, Source.ICEBERG) and not scan.is_target
 
 
 def _learned(scan: Scan, run: QueryRun) -> Learned:

@@ -22,6 +22,8 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 
 /**
@@ -67,7 +69,7 @@ public class GateRule extends Rule {
     LogicalPlan logical = (LogicalPlan) plan;
     boolean mayFilter = logical.containsPattern(TreePattern$.MODULE$.JOIN()) || Published.isIn(logical);
     boolean isAQuery = mayFilter || !(isNested() || isForAListener() || isOfACommand(logical));
-    if (isAQuery && (mayFilter || reads(logical))) {
+    if (isAQuery && (mayFilter || !mayShowACommand(logical))) {
       lastSeen = new WeakReference(logical);
       seen++;
     }
@@ -99,6 +101,17 @@ public class GateRule extends Rule {
 
   /** Whether a listener of Spark asks: when a query of Delta has ended, Delta looks at its log once more. */
   private static boolean isForAListener() { return Thread.currentThread().getName().startsWith("spark-listener-group-"); }
+
+  /** Whether a plan may show what a command has said, which Spark makes rows of: the report after it is that of the command. */
+  private boolean mayShowACommand(LogicalPlan plan) {
+    if (reads(plan)) return false;
+    String id = session.sparkContext().getLocalProperty("spark.sql.execution.id");
+    QueryExecution running = id == null ? null : SQLExecution.getQueryExecution(Long.parseLong(id));
+    if (running == null) return true;
+    scala.collection.Iterator each = running.analyzed().collectLeaves().iterator();
+    while (each.hasNext()) if (each.next() instanceof CommandResult) return true;
+    return false;
+  }
 
   /** Whether a plan reads anything: what shows the outcome of a command, or rows of its own, does not. */
   private static boolean reads(LogicalPlan plan) {
