@@ -49,8 +49,8 @@ class Gate:
             self._bridge.remove()  # the rule is in the session already
             raise
         name = f"{self._bridge.application}-{secrets.token_hex(3)}"  # an application may have several gates
-        seen = self._bridge.queries
-        self.history = History(name, seen.since, streaming_stories, self._opened_log(), seen.await_ends, self._log_failed)
+        seen, log = self._bridge.queries, self._opened_log()
+        self.history = History(name, seen.since, streaming_stories, log, seen.await_ends, self._log_failed)
 
     def _opened_log(self) -> EventLog | None:
         """A log that cannot be written costs the log, and nothing else."""
