@@ -171,7 +171,9 @@ class QueryPipeline:
 
 def _lies_in_files(scan: Scan) -> bool:
     """Whether a scan reads files that can be laid out anew, in another format where theirs has no statistics."""
-    return scan.source in (Source.PARQUET, Source.FILES, Source.DELTA, Source.ICEBERG) and not scan.is_target
+    has_own = scan.source in (Source.DELTA, Source.ICEBERG)
+    has_none = scan.source is Source.FILES and Can.RANGES not in scan.can
+    return Can.STATISTICS in scan.can or ((has_own or has_none) and not scan.is_target)
 
 
 def _learned(scan: Scan, run: QueryRun) -> Learned:
