@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.write.RowLevelOperationTable;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
 /** Which columns of an Iceberg table it compares as Spark does, so that it may be told what they must hold. */
-final class IcebergColumns {
+class IcebergColumns {
   /** The schema that a scan reads by; older versions know only the columns that are read. */
   private static final String[] READ_BY = {"schema", "expectedSchema"};
 
