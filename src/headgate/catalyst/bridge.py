@@ -171,12 +171,15 @@ class SparkBridge:
         return {key: text for key, text in found.items() if text is not None}
 
     def query_of(self, frame: Any, *, optimized: bool = True) -> CatalystQuery:
-        """Return the plan of a DataFrame, optimized by Spark alone, or as it is before that."""
+        """Return the plan of a DataFrame, optimized by Spark alone, or as it is before that.
+
+        A command has run when its DataFrame is there, and must not run again: its outcome stands in its place.
+        """
         if not optimized:
-            return CatalystQuery(self._rule.contextOf(frame._jdf.queryExecution().analyzed()), self._classes)
+            return CatalystQuery(self._rule.contextOf(frame._jdf.queryExecution().commandExecuted()), self._classes)
         self._rule.pause()
         try:
-            fresh = self._datasets.ofRows(self._spark._jsparkSession, frame._jdf.queryExecution().analyzed())
+            fresh = self._datasets.ofRows(self._spark._jsparkSession, frame._jdf.queryExecution().commandExecuted())
             plan = fresh.queryExecution().optimizedPlan()
         finally:
             self._rule.resume()
@@ -185,8 +188,8 @@ class SparkBridge:
     def marked(self, frame: Any) -> Any:
         """Return a DataFrame of the same rows whose queries are filtered even where the session's are not."""
         execution = frame._jdf.queryExecution()
-        plan = self._classes.call("plan.Marks", "marked", execution.analyzed(), execution.withCachedData())
-        if plan.equals(execution.analyzed()):
+        plan = self._classes.call("plan.Marks", "marked", execution.commandExecuted(), execution.withCachedData())
+        if plan.equals(execution.commandExecuted()):
             return frame
         return DataFrame(self._datasets.ofRows(self._spark._jsparkSession, plan), self._spark)
 
@@ -194,7 +197,7 @@ class SparkBridge:
         """Return a DataFrame of the same rows with marks on some scans: the column that values are published for."""
         execution, listed = frame._jdf.queryExecution(), self._classes.listed
         scans, names = listed(columns), listed(columns.values())
-        marked = (execution.analyzed(), execution.withCachedData(), scans, names, id)
+        marked = (execution.commandExecuted(), execution.withCachedData(), scans, names, id)
         plan = self._classes.call("format.Published", "marked", *marked)
         return DataFrame(self._datasets.ofRows(self._spark._jsparkSession, plan), self._spark)
 

@@ -107,10 +107,17 @@ public class GateRule extends Rule {
     if (reads(plan)) return false;
     String id = session.sparkContext().getLocalProperty("spark.sql.execution.id");
     QueryExecution running = id == null ? null : SQLExecution.getQueryExecution(Long.parseLong(id));
-    if (running == null) return true;
-    scala.collection.Iterator each = running.analyzed().collectLeaves().iterator();
-    while (each.hasNext()) if (each.next() instanceof CommandResult) return true;
-    return false;
+    return running == null || hasOnlyRows(running.analyzed());
+  }
+
+  /** Whether rows of its own are all that a plan has: `show` gives those of a command so. */
+  private static boolean hasOnlyRows(LogicalPlan plan) {
+    scala.collection.Iterator each = plan.collectLeaves().iterator();
+    while (each.hasNext()) {
+      Object leaf = each.next();
+      if (!(leaf instanceof LocalRelation || leaf instanceof CommandResult)) return false;
+    }
+    return true;
   }
 
   /** Whether a plan reads anything: what shows the outcome of a command, or rows of its own, does not. */
