@@ -23,6 +23,8 @@ FAST := JAVA_HOME=/nonexistent HYPOTHESIS_PROFILE=fast $(PYTEST) -m "not spark"
 # Delta, Iceberg and databases have a Spark of their own, and are tested beside the rest; a run of some tests only
 # leaves them out. What they say comes at the end, and either failure counts.
 SOURCES_TOO = $(if $(ARGS)$(filter-out pyspark,$(PYSPARK)),,tools/beside_tests.sh $(VENV))
+# A run of everything takes some of the cases of tests that need Spark, and the next run may take others.
+CASES = $(if $(ARGS),,HEADGATE_CASES=some HYPOTHESIS_PROFILE=fast)
 THOROUGH := HEADGATE_QUERIES=5000 HEADGATE_STREAMS=500 HEADGATE_SUITES=all HYPOTHESIS_PROFILE=thorough
 
 .PHONY: demo
@@ -35,7 +37,7 @@ test-fast: $(READY) ## what needs neither Spark nor Java: under a minute
 
 .PHONY: test
 test: $(READY) $(CLASSES) ## everything that has to pass (ARGS="-k name" narrows it)
-	@$(WITH_JAVA) $(SOURCES_TOO) $(PYTEST) $(ARGS)
+	@$(WITH_JAVA) $(CASES) $(SOURCES_TOO) $(PYTEST) $(ARGS)
 
 .PHONY: test-all
 test-all: $(READY) $(CLASSES) ## the same with every query, stream and example that can be drawn: hours
@@ -51,7 +53,7 @@ check: $(READY) $(CLASSES) ## formatting, lint and types, then the tests: what C
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy
 	@$(MAKE) --no-print-directory docs
-	@$(WITH_JAVA) $(SOURCES_TOO) $(PYTEST) $(ARGS)
+	@$(WITH_JAVA) $(CASES) $(SOURCES_TOO) $(PYTEST) $(ARGS)
 
 .PHONY: docs
 docs: $(READY) ## the pages of docs/ as a site, in build/site; a dead link is an error

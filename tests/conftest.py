@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections import Counter
+from collections import defaultdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +47,9 @@ SMALL_DATA: dict[str, bool | float | int | str | None] = {
 # all of them every 700 objects takes longer than it spares.
 gc.set_threshold(50_000, 20, 20)
 
+_TAKES_SOME = os.environ.get("HEADGATE_CASES") == "some"
+_MANY, _VERY_MANY = 4, 8  # cases of a test
+
 # No deadline: a first call may compile or import. Not derandomized: each run looks at new examples; the printed blob
 # repeats a failure.
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=False, print_blob=True)
@@ -78,17 +81,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of the cases of a test that is marked `sampled(n)`, take every n-th."""
-    seen: Counter[str] = Counter()
-    left_out = set()
+    """Leave out cases: of a test that is marked `sampled(n)` all but every n-th, and in a run of everything more.
+
+    With HEADGATE_CASES=some, a test that asks for Spark runs every second of its cases if there are many, every third
+    if there are very many; and so do the tests of a file that is marked `turns(n)`. Which ones, the seed of the run
+    says, so that the next run takes others.
+    """
+    seed, alike = config.getoption("randomly_seed", 0), defaultdict[str, list[pytest.Item]](list)
     for item in items:
-        if mark := item.get_closest_marker("sampled"):
-            name = item.nodeid.split("[")[0]
-            if seen[name] % mark.args[0]:
-                left_out.add(item)
-            seen[name] += 1
-    config.hook.pytest_deselected(items=list(left_out))
-    items[:] = [item for item in items if item not in left_out]
+        turns = _TAKES_SOME and item.get_closest_marker("turns")
+        alike[item.nodeid.split("::" if turns else "[")[0]].append(item)
+    kept = set[pytest.Item]()
+    for cases in alike.values():
+        step = _step(cases)
+        kept.update(cases[seed % min(step, len(cases)) :: step])
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def _step(cases: list[pytest.Item]) -> int:
+    if mark := cases[0].get_closest_marker("sampled") or (_TAKES_SOME and cases[0].get_closest_marker("turns")):
+        return int(mark.args[0])
+    if not _TAKES_SOME or "spark" not in getattr(cases[0], "fixturenames", ()):
+        return 1
+    return 3 if len(cases) >= _VERY_MANY else 2 if len(cases) >= _MANY else 1
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _as_wide_as_usual() -> None:
+    """Reports are as wide as the terminal; what runs the tests may say that there is a narrow one."""
+    os.environ.pop("COLUMNS", None)
 
 
 @pytest.fixture(scope="session")

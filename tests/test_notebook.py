@@ -53,7 +53,13 @@ def test_a_cell_of_python(spark: SparkSession, tables: None, names: dict[str, An
 
 @pytest.mark.parametrize(
     ("cell", "told"),
-    [("frame = 1", "does not end with an expression"), ("1 + 1", "ends with int"), ("selec 1 +", "neither")],
+    [
+        ("frame = 1", "does not end with an expression"),
+        ("1 + 1", "ends with int"),
+        ("selec 1 +", "neither"),
+        ("create table t as select 1 a", "is a command"),
+        ("with t as (select 1 a) insert into cell_fact select * from t", "is a command"),
+    ],
 )
 def test_a_cell_that_is_no_query_is_refused(spark: SparkSession, names: dict[str, Any], cell: str, told: str) -> None:
     with pytest.raises(BadInput, match=told):

@@ -231,8 +231,8 @@ SNAPSHOTS = (
     _java(
         "a reader is told of columns by name that it finds by field id",
         "format/SourceScans",
-        '!(kind.equals("Parquet") && KnownFiles.isReadByFieldId(SparkSession.active()))',
-        "true",
+        "!byFieldId &&",
+        "true &&",
         ("tests/batch/test_told_sources.py::test_columns_that_are_found_by_field_id",),
     ),
     _java(

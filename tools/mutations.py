@@ -268,12 +268,28 @@ FILTERS = (
     ),
 )
 
-TOLD = Mutation(
-    "a source is told a list of text that it may sort otherwise",
-    "catalyst/predicates.py",
-    "return None if any(_is_ordered_otherwise(domain, literal) for literal in literals) else literals",
-    "return literals",
-    ("tests/catalyst/test_predicates.py",),
+TOLD = (
+    Mutation(
+        "a source is told a list of text that it may sort otherwise",
+        "catalyst/predicates.py",
+        "return None if any(_is_ordered_otherwise(domain, literal) for literal in literals) else literals",
+        "return literals",
+        ("tests/catalyst/test_predicates.py",),
+    ),
+    Mutation(
+        "a source is told text whose bounds may be of other bytes",
+        "catalyst/predicates.py",
+        "return not end.isascii()",
+        'return any(character >= "\\ud800" for character in end)',
+        ("tests/catalyst/test_predicates.py",),
+    ),
+    Mutation(
+        "a range of text ends before what it stands for",
+        "catalyst/predicates.py",
+        "high = start[:-1] + chr(ord(start[-1]) + 1) if start else None",
+        "high = start or None",
+        ("tests/catalyst/test_predicates.py",),
+    ),
 )
 SCHEDULE = ("tests/query/test_schedule.py",)
 QUERIES = (
@@ -341,4 +357,4 @@ GRAPHS = (
     ),
 )
 
-MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *QUERIES, TOLD, *GRAPHS, *LANCE_MUTATIONS, *JAVA_MUTATIONS)
+MUTATIONS = (*PLAN, *VALUES, *PRUNING, *FILTERS, *QUERIES, *TOLD, *GRAPHS, *LANCE_MUTATIONS, *JAVA_MUTATIONS)

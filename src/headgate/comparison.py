@@ -14,6 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Group
 
 from headgate.api import disable, enable, filter_marked_only, gate_of, has_marked_only, report
+from headgate.catalyst.bridge import reads_of
+from headgate.catalyst.wire import SeenScan
 from headgate.errors import BadInput
 from headgate.observe import QueryReport
 from headgate.observe.rendering import html_line, html_table, rich_table
@@ -33,6 +35,7 @@ class Comparison:
 
     ``inexact`` are columns of floating-point numbers that are the same but for their last digits: a sum depends on the
     order of its rows. ``difference`` has a row of each that the other lacks, where the rows are not the same.
+    ``off_reads`` is what Spark alone read, and ``parts`` are the reports of the query and its subqueries.
     """
 
     off_seconds: float
@@ -43,6 +46,8 @@ class Comparison:
     report: QueryReport
     inexact: Sequence[str] = ()
     difference: str = ""
+    off_reads: Sequence[SeenScan] = ()
+    parts: Sequence[QueryReport] = ()
 
     def __repr__(self) -> str:
         """Return one line for a shell."""
@@ -68,26 +73,29 @@ class Comparison:
         return [f"only the first {_SHOWN} rows are shown"] if len(self.rows) > _SHOWN else []
 
     def _lines(self) -> list[tuple[str, ...]]:
-        told = self.report
-        files = _share(sum(s.files_read for s in told.scans), sum(s.files_total for s in told.scans))
-        groups = _share(sum(s.row_groups_read for s in told.scans), sum(s.row_groups_total for s in told.scans))
-        read = f"{readable_bytes(told.bytes_read)} of {readable_bytes(told.bytes_total)}"
+        scans = [scan for part in self.parts or [self.report] for scan in part.scans]
+        files = _share(sum(s.files_read for s in scans), sum(s.files_total for s in scans))
+        groups = _share(sum(s.row_groups_read for s in scans), sum(s.row_groups_total for s in scans))
+        sizes = (sum(s.bytes_read for s in scans), sum(s.bytes_total for s in scans))
+        read = " of ".join(map(readable_bytes, sizes))
         same = f"yes{self._but()}" if self.is_same else "NO"
-        # Spark alone may leave out partitions as well, and nobody has counted what it read
-        off = ("off", f"{self.off_seconds:.2f}", "", "", "", "")
+        alone = [scan for scan in self.off_reads if scan.files is not None]
+        counted = str(sum(scan.files or 0 for scan in alone)) if alone else ""
+        size = readable_bytes(sum(scan.bytes or 0 for scan in alone)) if alone else ""
+        off = ("off", f"{self.off_seconds:.2f}", counted, "", size, "")
         return [off, ("on", f"{self.on_seconds:.2f}", files, groups, read, same)]
 
 
 def _share(read: int, total: int) -> str:
-    """Scans that no filter goes to are not listed, so there is nothing to count."""
+    """A database has no files, and a scan that no filter goes to no count of row groups."""
     return f"{read} of {total}" if total else ""
 
 
 def compare(spark: SparkSession, make: Callable[[], DataFrame], *, rounds: int = 2, **options: Any) -> Comparison:
     """Run the query that ``make`` returns with Headgate off and on, some rounds; the last counts.
 
-    The first round also pays for Spark's own warming up. ``options`` are settings. Headgate is enabled afterwards if it
-    was before.
+    The first round also pays for Spark's own warming up. The query runs several times, so it should have no other
+    effect. ``options`` are settings. Headgate is enabled afterwards if it was before.
     """
     if not callable(make):
         raise BadInput(f"compare needs a function that makes the DataFrame anew each time, not {type(make).__name__}")
@@ -100,13 +108,15 @@ def compare(spark: SparkSession, make: Callable[[], DataFrame], *, rounds: int =
 
 def _once(spark: SparkSession, make: Callable[[], DataFrame], options: dict[str, Any]) -> Comparison:
     with _switched(spark, off=True, options=options):
-        off, expected, _ = _timed(make)
+        off, expected, alone = _timed(make)
     with _switched(spark, off=False, options=options):
-        on, rows, columns = _timed(make)
-        told = report(spark)
+        on, rows, frame = _timed(make)
+        told, gate = report(spark), gate_of(spark)
+        parts = gate.queries.with_subqueries(told) if gate is not None else [told]
+    columns = frame.columns
     same, inexact = _are_same(expected, rows, columns)
     difference = "" if same else _difference(expected, rows)
-    return Comparison(off, on, columns, rows, same, told, inexact, difference)
+    return Comparison(off, on, columns, rows, same, told, inexact, difference, reads_of(alone), parts)
 
 
 def _are_same(expected: Sequence[Any], found: Sequence[Any], columns: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
@@ -157,8 +167,10 @@ def _switched(spark: SparkSession, *, off: bool, options: dict[str, Any]) -> Ite
         gate.configure(**before)
 
 
-def _timed(make: Callable[[], DataFrame]) -> tuple[float, list[Any], list[str]]:
+def _timed(make: Callable[[], DataFrame]) -> tuple[float, list[Any], DataFrame]:
     started = time.perf_counter()
     frame = make()
+    if not isinstance(frame, DataFrame):
+        raise BadInput(f"compare needs a function that makes a DataFrame, not {type(frame).__name__}")
     rows = frame.collect()
-    return time.perf_counter() - started, rows, frame.columns
+    return time.perf_counter() - started, rows, frame

@@ -19,11 +19,13 @@ from typing import Any, NoReturn
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headgate.catalyst.statements import refuse_command
 from headgate.comparison import Comparison, compare
 from headgate.errors import BadInput
 
 _COMMENT = r"(--[^\n]*\n|/\*.*?\*/)"
-_SQL = re.compile(rf"\s*({_COMMENT}\s*)*((select|with|from|values|table)\b|\()", re.IGNORECASE | re.DOTALL)
+_COMMANDS = "create|insert|merge|update|delete|drop|alter"  # which are refused as what they are
+_SQL = re.compile(rf"\s*({_COMMENT}\s*)*((select|with|from|values|table|{_COMMANDS})\b|\()", re.IGNORECASE | re.DOTALL)
 _NAME = "<%%headgate>"
 
 _HELP = """Run the cell with Headgate off and on, compare the rows, and show what was read and how long it took.
@@ -52,7 +54,9 @@ def run_cell(cell: str, names: Names, line: str = "") -> Comparison:
     options = _options(line)
     spark = _session(names)
     if _is_sql(cell):
-        return compare(spark, lambda: spark.sql(cell.strip().rstrip(";")), **options)
+        text = cell.strip().rstrip(";")
+        refuse_command(spark, text, "%%headgate would run it several times")
+        return compare(spark, lambda: spark.sql(text), **options)
     body, last = _split(cell)
     return compare(spark, lambda: _frame(body, last, names), **options)
 

@@ -19,6 +19,7 @@ from headgate.plan.nodes import Column, Node
 from headgate.plan.rules.trace_to_scans import trace_column
 from headgate.query import QueryPipeline
 from headgate.query.pipeline import Learned
+from headgate.query.planned import UnfilteredQuery
 from headgate.query.remembered import RememberedQueries
 from headgate.stream import streaming_stories
 
@@ -37,10 +38,10 @@ class Gate:
         self._coordinator: Coordinator | None = None
         self._starting = Lock()
         self._pipeline = QueryPipeline(self._coordinator_if_any, self._is_running)
-        self._last: QueryReport | None = None
-        self._reported = self._last_number = self._explained = 0
+        self._last: UnfilteredQuery | None = None
+        self._reported = self._explained = 0
         self._bridge = SparkBridge(spark, self._rewrite, texts)
-        self.queries = RememberedQueries(self._bridge.failures_of)
+        self.queries = RememberedQueries(self._bridge.failures_of, self._bridge.queries.of)
         try:
             self._bridge.filter_only_marked(only_marked)
             self._bridge.declare(SETTINGS)
@@ -160,8 +161,7 @@ class Gate:
         try:
             self._note_unfiltered()
             if self._last is not None:
-                self._last.failures = self._bridge.failures_of(self._last_number)
-                return self._last
+                return self.queries.report_of(self._last)
             return self.queries.last_report() or QueryReport(note="no query has run yet")
         except Exception as error:  # noqa: BLE001 - telling what happened must not fail either
             return QueryReport(failures=[*self._bridge.failures, str(error)], note="the last report could not be made")
@@ -170,9 +170,10 @@ class Gate:
         """A query without a join never leaves the JVM, so its report is made when it is asked for."""
         seen = self._bridge.queries
         if not self._only_marked and seen.plans_seen() != self._reported:
-            query = seen.last_seen()
-            self._last = QueryReport(note=_GONE) if query is None else self._pipeline.unfiltered_report(query)
-            self._last_number, self._reported = seen.last_number(), seen.plans_seen()
+            query, number = seen.last_seen(), seen.last_number()
+            gone = UnfilteredQuery(number, None, _GONE, QueryReport())
+            self._last = gone if query is None else self._pipeline.unfiltered(query, number)
+            self._reported = seen.plans_seen()
 
     def explain(self, frame: Any) -> tuple[Node, QueryReport]:
         """Take a DataFrame's query through the pipeline without running it; return its nodes and its report."""

@@ -22,8 +22,9 @@ def jar(text: str = "a class") -> bytes:
 def test_what_is_kept_is_found(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "classes"
     assert kept_jar(folder, "key") is None
-    keep_jar(folder, "key", jar())
-    assert kept_jar(folder, "key") == jar()
+    made = jar()
+    keep_jar(folder, "key", made)
+    assert kept_jar(folder, "key") == made
     assert kept_jar(folder, "other") is None
     assert folder.stat().st_mode & 0o777 == 0o700
     assert [path.name for path in folder.iterdir()] == ["key.jar"]

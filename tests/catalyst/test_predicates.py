@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyroaring import BitMap, BitMap64
 
 from headgate.catalyst.predicates import range_predicate, row_predicate, source_predicate, told_row_predicate
@@ -143,8 +145,8 @@ def test_literals(domain: Domain, values: list[Literal]) -> None:
     assert row_predicate(7, domain) == Predicate(column=7, values=values)
 
 
-@pytest.mark.parametrize(("word", "listed"), [("m", True), ("\ue000", False), ("\U0001f600", False)])
-def test_sources_are_told_no_list_of_text_that_utf_16_sorts_otherwise(word: str, listed: bool) -> None:
+@pytest.mark.parametrize(("word", "listed"), [("m", True), ("é", False), ("\ue000", False), ("\U0001f600", False)])
+def test_sources_are_told_no_list_of_text_that_they_may_sort_otherwise(word: str, listed: bool) -> None:
     """A source may look for each value of a list in its own order; the ends of ranges are the words around them."""
     words = [*(f"a{i:02}" for i in range(7)), "a" + word, *(f"b{i:03}" for i in range(142))]
     found = source_predicate(7, Domain.of("string", words))
@@ -155,3 +157,40 @@ def test_sources_are_told_no_list_of_text_that_utf_16_sorts_otherwise(word: str,
     assert (found.values is not None) == listed
     assert (told_row_predicate(7, Domain.of("string", words)) is not None) == listed
     assert row_predicate(7, Domain.of("string", words)) is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "ranges"),
+    [
+        (["abc"], [("abc", "abc")]),
+        (["aé"], [("a", "b")]),
+        (["aé", "zoë"], [("a", "b"), ("zo", "zp")]),
+        (["a\x7fé"], [("a\x7f", "b")]),
+        (["ab", "cé"], [("ab", "ab"), ("c", "d")]),
+        (["é"], None),
+        (["a", "\x7f\x7fé"], [("a", "a"), ("\x7f\x7f", None)]),
+    ],
+)
+def test_ends_of_text_that_sources_are_told_are_ascii(
+    words: list[str], ranges: list[tuple[str, str | None]] | None
+) -> None:
+    """They hold what they stand for: `aé` lies between `a` and `b`."""
+    found = source_predicate(7, Domain.of("string", words))
+    assert (found and found.ranges) == ranges
+
+
+@given(
+    st.lists(st.text(alphabet="aé\ue000\U0001f600", max_size=2), min_size=1, max_size=3),
+    st.lists(st.lists(st.sampled_from([b"a", b"\x80", b"\xff"]), max_size=2), min_size=1, max_size=3),
+)
+def test_bounds_of_text_that_is_no_utf_8_lose_no_value(keys: list[str], broken: list[list[bytes]]) -> None:
+    """A table keeps the least and greatest bytes of a file as text, and compares it in UTF-8 or UTF-16."""
+    stored = sorted([keys[0].encode(), *map(b"".join, broken)])
+    found = source_predicate(7, Domain.of("string", keys))
+    if found is None:
+        return
+    assert found.ranges is not None
+    for encoding in ("utf-8", "utf-16-be"):
+        least, most = (end.decode(errors="replace").encode(encoding) for end in (stored[0], stored[-1]))
+        ends = [tuple(None if end is None else str(end).encode(encoding) for end in pair) for pair in found.ranges]
+        assert any((low is None or low <= most) and (high is None or least <= high) for low, high in ends)

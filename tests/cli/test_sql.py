@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -67,10 +68,26 @@ def test_bad_input_is_one_sentence(called: Command, arguments: tuple[str, ...], 
 
 @pytest.mark.parametrize(
     ("query", "told"),
-    [("select nothing from nowhere", "TABLE_OR_VIEW_NOT_FOUND"), ("selec 1", "PARSE_SYNTAX_ERROR")],
+    [
+        ("select nothing from nowhere", r"TABLE_OR_VIEW_NOT_FOUND.*\(line 1, position 21\)"),
+        ("select 1; select 2", "there are 2 statements"),
+        ("selec 1", r"PARSE_SYNTAX_ERROR.*\(line 1, position 1\)"),
+        ("select 1\nfrom range(1) where nothing", r"UNRESOLVED_COLUMN.*\(line 2, position 21\)"),
+    ],
 )
 def test_bad_sql_is_one_sentence(spark: SparkSession, called: Command, query: str, told: str) -> None:
-    assert told in refusal(called("sql", query))
+    assert re.search(told, refusal(called("sql", query)))
+
+
+@pytest.mark.parametrize("how", ["--explain", "--compare"])
+def test_a_command_is_not_run_to_be_looked_at(spark: SparkSession, called: Command, tmp_path: Path, how: str) -> None:
+    command = f"create table looked_at using parquet location '{tmp_path / 'looked_at'}' as select 1 as k"
+    assert "'create table looked_at'... is a command" in refusal(called("sql", how, command))
+    (tmp_path / "command.sql").write_text(command)
+    assert "is a command" in refusal(called("why", str(tmp_path / "command.sql")))
+    advised = ("--table", f"t=csv:{tmp_path / 'command.sql'}", "--file", str(tmp_path / "command.sql"))
+    assert "is a command" in refusal(called("advise", *advised))
+    assert not (tmp_path / "looked_at").exists()
 
 
 @pytest.mark.spark

@@ -62,6 +62,19 @@ def test_a_filter_that_was_given_up_is_dropped_with_its_reason() -> None:
     assert (join.filters, join.reason) == ([], "build side failed: gone")
 
 
+def test_the_other_direction_was_chosen_and_came_to_nothing() -> None:
+    """Then it is no use to say that it is cheaper."""
+    other = next(f for f in PLAN.filters if f.reason.endswith(f"is cheaper: {TO_FACT.id}"))
+    used = facts(
+        filters={TO_FACT.id: FilterFacts(TO_FACT, Domain.of("int", [3]), 12)},
+        narrowed={FACT: ScanFacts(LEFT, (TO_FACT.id,))},
+    )
+    assert told(used, other).reason == f"the other direction of the join is cheaper: {TO_FACT.id}"
+    lost = facts(filters={TO_FACT.id: FilterFacts(TO_FACT, given_up="there is no coordinator")})
+    why = f"the other direction of the join, {TO_FACT.id}, was chosen and then dropped: there is no coordinator"
+    assert told(lost, other).reason == why
+
+
 def test_a_filter_without_room_is_wider_and_says_so() -> None:
     """Where nothing was removed, the want of room is the reason."""
     known = FilterFacts(TO_FACT, Domain.all("int"), widened="there was no room")

@@ -118,7 +118,7 @@ def test_a_page_without_its_token_says_so(spark: SparkSession, browser) -> None:
 
 def test_the_page_can_be_switched_off(spark: SparkSession, browser) -> None:
     with enabled(spark, page=False) as gate:
-        answer = browser.new_context().new_page().goto(gate.page_url)
+        answer = browser.new_context().new_page().goto(f"{gate.url}/?token={gate.token}")
         assert answer.status == 404
         assert "spark.headgate.page is false" in answer.text()
 

@@ -31,7 +31,7 @@ def written(spark: SparkSession, home: Path, kind: str) -> Callable[[], DataFram
     return lambda: spark.table(name)
 
 
-@pytest.mark.sampled(2)  # those with a name, and in a run of everything by their paths, too
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["delta", "delta by path", "iceberg", "iceberg by path"])
 def test_what_it_says_to_run_reads_what_it_says(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     read = written(spark, tmp_path, kind)
@@ -41,6 +41,8 @@ def test_what_it_says_to_run_reads_what_it_says(spark: SparkSession, tmp_path: P
     (advice,) = [found for found in advise(spark, {"week": QUERY}) if found.column]
     headgate.disable(spark)
     assert advice.column == "day"
+    if kind.endswith("by path"):
+        assert advice.table == "sales"
     assert advice.reads[0].now == FILES
     sizes = {"spark_databricks_delta_optimize_maxFileSize": "1000000"}
     with settings(spark, spark_sql_execution_rangeExchange_sampleSizePerPartition="100", **sizes):

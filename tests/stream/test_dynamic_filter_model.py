@@ -20,6 +20,8 @@ from headgate.catalyst import changes
 from tests.stream.epochs import Driver, Epoch
 from tests.stream.test_dynamic_filter import COMPARISONS, compared
 
+pytestmark = pytest.mark.turns(2)
+
 Rows = list[tuple[int, Any, str | None]]  # id, v, note
 MOST_EXAMPLES = {25: 1, 100: 1, 2000: 40}  # by profile: an example is a streaming query
 

@@ -16,6 +16,8 @@ from headgate.stream import aggregate, dynamic_filter, join
 from headgate.suites.data import connect
 from tests.stream.changelogs import Changes, Row, Told, by_batch
 
+pytestmark = pytest.mark.turns(2)
+
 BATCHES = 20
 SCALE = 0.01
 COST = "sum(ps_supplycost * ps_availqty)"

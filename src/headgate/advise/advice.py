@@ -17,6 +17,7 @@ from headgate.advise.layout import FILE, Files, sample
 from headgate.advise.places import Place
 from headgate.api import enable
 from headgate.catalyst.sentences import SPARK_ERRORS, sentence
+from headgate.catalyst.statements import refuse_command
 from headgate.domain import Domain
 from headgate.errors import BadInput, InvalidFilter
 from headgate.query.pipeline import Learned
@@ -80,6 +81,7 @@ def advise(spark: Any, queries: Mapping[str, str]) -> list[Advice]:
     gate = enable(spark, strategy="always", non_blocking=False)
     seen: dict[str, _Seen] = {}
     for name, text in queries.items():
+        refuse_command(spark, text, "to look at it would run it")
         try:
             frame = spark.sql(text)
         except SPARK_ERRORS as error:
@@ -152,6 +154,11 @@ def _reads(query: str, column: str, files: Files, found: _Seen) -> QueryReads:
     return QueryReads(query, found.now[query], found.files if domain is None else files.left_by(domain))
 
 
+def statements(text: str) -> list[str]:
+    """Return the statements of SQL, which semicolons separate."""
+    return [part for found in _STATEMENT.findall(text) if (part := found.strip())]
+
+
 def read_queries(files: list[Path]) -> dict[str, str]:
     """Return the queries of SQL files, by the name of the file; several in one file are separated by semicolons."""
     queries = {}
@@ -159,7 +166,7 @@ def read_queries(files: list[Path]) -> dict[str, str]:
         if not file.is_file():
             raise BadInput(f"there is no file at {str(file)!r}; give a file with SQL")
         try:
-            parts = [part for found in _STATEMENT.findall(file.read_text(encoding="utf-8")) if (part := found.strip())]
+            parts = statements(file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"{str(file)!r} cannot be read as text: {error}") from error
         name = str(file) if any(other != file and other.stem == file.stem for other in files) else file.stem

@@ -38,8 +38,8 @@ class Place:
 
     @property
     def _has_a_name(self) -> bool:
-        """Whether an Iceberg table is one of a catalog, whose procedures can be called."""
-        return not self.table.startswith(_BY_PATH)
+        """Whether an Iceberg table is one of a catalog, whose procedures can be called, and no view of a path."""
+        return "." in self.table and not self.table.startswith(_BY_PATH)
 
     def read(self, spark: Any) -> Any:
         """Return all rows of the table."""

@@ -15,13 +15,14 @@ from pathlib import Path
 from threading import local
 from typing import Any
 
+import msgspec
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
 from headgate.catalyst.compiler import JavaClasses, compiled, keeps_classes, texts
 from headgate.catalyst.query import CatalystQuery
-from headgate.catalyst.wire import SeenQueries, decoded
+from headgate.catalyst.wire import SeenQueries, SeenQuery, SeenScan, decoded
 from headgate.config import Setting, is_allowed, key_of
 from headgate.errors import BadInput, UnsupportedSession
 
@@ -216,6 +217,11 @@ class SparkQueries:
         """Return the queries, filtered or not, that are new or have ended since a version."""
         return decoded(str(self._rule.queriesSince(version)), SeenQueries)
 
+    def of(self, number: int) -> SeenQuery | None:
+        """Return what is known of one query, its end too if it has ended; None where it is not remembered."""
+        told = self._rule.queryOf(number) if number else None
+        return None if told is None else decoded(str(told), SeenQuery)
+
     def await_ends(self) -> None:
         """Wait until the ends of all queries so far are known, for some seconds at most."""
         self._rule.awaitEnds()
@@ -258,6 +264,14 @@ def session_key(spark: Any) -> str:
     """Return a key that is the same for all Python objects of one session, and different for other sessions."""
     _check_classic(spark)
     return f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
+
+
+def reads_of(frame: Any) -> list[SeenScan]:
+    """Return what the scans of a DataFrame that ran have read, with Headgate or without."""
+    spark = frame.sparkSession
+    classes = compiled(spark.sparkContext, keep=keeps_classes(spark, {}))
+    told = classes.call("scan.ReadCounts", "told", frame._jdf.queryExecution())
+    return msgspec.json.decode(str(told), type=list[SeenScan])
 
 
 def bytes_read(spark: SparkSession) -> int:

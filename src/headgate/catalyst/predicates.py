@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from itertools import takewhile
 from typing import Any
 
 from msgspec.structs import replace
@@ -57,8 +58,8 @@ def source_predicate(column: int, domain: Domain) -> Predicate | None:
         return None
     if is_full(domain.values):
         return None if domain.null_allowed else Predicate(column=column, ranges=[(None, None)])
-    ranges = _ranges(domain.simplify(SOURCE_RANGES))
-    if any(_is_ordered_otherwise(domain, end) for pair in ranges for end in pair):
+    ranges = [_plain_ends(domain, *ends) for ends in _ranges(domain.simplify(SOURCE_RANGES))]
+    if (None, None) in ranges or any(_is_ordered_otherwise(domain, end) for pair in ranges for end in pair):
         return None
     return Predicate(column=column, values=_listed(domain), ranges=ranges, null=domain.null_allowed)
 
@@ -73,11 +74,31 @@ def _listed(domain: Domain) -> list[Literal] | None:
 
 
 def _is_ordered_otherwise(domain: Domain, end: Literal) -> bool:
-    """Days before 1900 and after 9999 are not for all sources; text beyond U+D800 is sorted otherwise in UTF-16."""
+    """Days before 1900 and after 9999 are not for all sources, and of text only ASCII.
+
+    Sources keep bounds as text. Beyond U+D800 it is sorted otherwise in UTF-16; and bytes of a value that are no UTF-8
+    become another character in a bound, which is above ASCII as they are, and may not be where they are otherwise.
+    """
     if isinstance(end, str) and domain.type.name == "string":
-        return any(character >= "\ud800" for character in end)
+        return not end.isascii()
     known = _KNOWN_DAYS.get(domain.type.name)
     return known is not None and isinstance(end, int) and not known[0] <= end <= known[1]
+
+
+def _plain_ends(domain: Domain, low: Literal, high: Literal) -> tuple[Literal, Literal]:
+    """Return a range as it is, or one of text with ends that are ASCII and hold as much."""
+    if domain.type.name != "string":
+        return low, high
+    if isinstance(low, str):
+        low = _ascii_start(low) or None
+    if isinstance(high, str) and not high.isascii():
+        start = _ascii_start(high).rstrip("\x7f")
+        high = start[:-1] + chr(ord(start[-1]) + 1) if start else None
+    return low, high
+
+
+def _ascii_start(text: str) -> str:
+    return "".join(takewhile(str.isascii, text))
 
 
 def reader_predicate(column: int, domain: Domain) -> Predicate | None:

@@ -193,26 +193,44 @@ class LateNumbers(_Message, frozen=True, kw_only=True):
 class ToldRead(_Message, frozen=True, kw_only=True):
     """What one told scan has read, as its source counted it; None where it does not count.
 
-    ``without`` are the told columns that the table keeps no bounds of, where it was read whole.
+    ``without`` are the told columns that the table keeps no bounds of, where it was read whole, and ``setting`` is what
+    would change that.
     """
 
     files: int | None = None
     files_total: int | None = None
     rows: int | None = None
     bytes: int | None = None
+    bytes_total: int | None = None
     without: list[str] = []
+    setting: str = ""
+
+
+class SeenScan(_Message, frozen=True, kw_only=True):
+    """What one scan has read, as Spark's own metrics say; None where it does not count.
+
+    ``column`` is the id of the relation's first column: plans know a scan by it.
+    """
+
+    name: str
+    files: int | None = None
+    files_total: int | None = None
+    bytes: int | None = None
+    rows: int | None = None
+    column: int | None = None
 
 
 class Executed(_Message, frozen=True, kw_only=True):
     """What showed when a plan was executed: what told scans have read, by node number, and why it ran unfiltered.
 
     The tables of a plan may have changed by then; ``outdated`` is empty where they have not. ``untold`` are scans whose
-    source could not be told anything after all.
+    source could not be told anything after all, and ``built`` is what the scans of build sides have read.
     """
 
     outdated: str = ""
     scans: dict[int, ToldRead] = {}
     untold: list[int] = []
+    built: list[SeenScan] = []
 
 
 class OrcFile(_Message, frozen=True, kw_only=True):
@@ -231,15 +249,6 @@ class OrcFooters(_Message, frozen=True, kw_only=True):
     """What ORC files say of the columns that were asked for; None stands for a file that cannot be read."""
 
     files: list[OrcFile | None]
-
-
-class SeenScan(_Message, frozen=True, kw_only=True):
-    """What one scan has read, as Spark's own metrics say; None where it does not count."""
-
-    name: str
-    files: int | None = None
-    bytes: int | None = None
-    rows: int | None = None
 
 
 class SeenQuery(_Message, frozen=True, kw_only=True):

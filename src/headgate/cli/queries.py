@@ -13,7 +13,8 @@ from rich.console import Console
 
 import headgate
 from headgate.advise import advise as find_advice
-from headgate.advise.advice import read_queries
+from headgate.advise.advice import read_queries, statements
+from headgate.catalyst.statements import refuse_command
 from headgate.cli.output import Format, check_output, format_at, write_rows
 from headgate.cli.starting import Conf, Debug, Master, one_sentence, settings_of, spark_session, started, working
 from headgate.cli.tables import NamedTable, named_tables
@@ -70,9 +71,11 @@ def sql(
             raise BadInput("--format and --out are for rows; leave them out with --explain or --compare")
         with _spark_with(tables, settings, master=master, debug=debug) as spark:
             if explain:
+                refuse_command(spark, text, "to explain it would run it")
                 headgate.enable(spark, strategy=strategy)
                 headgate.explain(spark.sql(text))
             elif compare:
+                refuse_command(spark, text, "to compare it would run it twice")
                 with working("running it with Headgate off and on", debug=debug):
                     compared = find_differences(spark, lambda: spark.sql(text), strategy=strategy)
                 console.print(compared)
@@ -99,6 +102,7 @@ def why(
         headgate.config.checked("strategy", strategy)
         text = _text("-", None) if str(query) == "-" else _text("", query)
         with _spark_with(tables, settings, master=master, debug=debug) as spark:
+            refuse_command(spark, text, "to explain it would run it")
             gate = headgate.enable(spark, strategy=strategy)
             with working("learning what the small sides of the joins say", debug=debug):
                 _, report = gate.explain(spark.sql(text))
@@ -166,4 +170,6 @@ def _text(query: str, file: Path | None) -> str:
         raise BadInput(f"the SQL is not UTF-8: {error}; save it as UTF-8") from error
     if not text.strip().rstrip(";").strip():
         raise BadInput("the SQL is empty; give a query such as: select count(*) from fact")
+    if (count := len(statements(text))) > 1:
+        raise BadInput(f"there are {count} statements, with semicolons between them; give one")
     return text.strip().rstrip(";")

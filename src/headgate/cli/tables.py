@@ -17,8 +17,12 @@ from headgate.errors import BadInput
 from headgate.read import lance
 
 FORMATS = ("parquet", "orc", "csv", "json", "avro", "delta", "iceberg", "lance")
+_DELTA = (
+    "--conf spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension "
+    "--conf spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
+)
 _JARS = {
-    "delta": "--conf spark.jars.packages=io.delta:delta-spark_4.1_2.13:4.4.0",
+    "delta": f"--conf spark.jars.packages=io.delta:delta-spark_4.1_2.13:4.4.0 {_DELTA}",
     "iceberg": "--conf spark.jars.packages=org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",
     "avro": "--conf spark.jars.packages=org.apache.spark:spark-avro_2.13:4.1.1",
 }
@@ -68,8 +72,11 @@ class NamedTable:
         except SPARK_ERRORS as error:
             if self.format in _JARS and "DATA_SOURCE_NOT_FOUND" in str(error):
                 raise BadInput(
-                    f"table {self.name} is {self.format}, and Spark has no reader for it; add {_JARS[self.format]}"
+                    f"table {self.name} is {self.format}, and Spark has no reader for it; with PySpark 4.1, "
+                    f"add {_JARS[self.format]}"
                 ) from error
+            if "DELTA_CONFIGURE_SPARK_SESSION" in str(error):
+                raise BadInput(f"table {self.name} is delta, which needs settings of Spark; add {_DELTA}") from error
             raise
 
 

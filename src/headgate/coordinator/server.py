@@ -27,7 +27,7 @@ from headgate.coordinator.metrics import render_metrics
 from headgate.coordinator.polls import Polls
 from headgate.coordinator.registry import Registry
 from headgate.domain import Limits
-from headgate.errors import CannotListen
+from headgate.errors import BadInput, CannotListen
 
 _BACKLOG = 4096
 _WHERE = "set spark.headgate.coordinator.host (or spark.driver.host)"
@@ -75,6 +75,8 @@ class Coordinator:
     @property
     def page_url(self) -> str:
         """Where a browser finds the page, with the token."""
+        if not self._people.page:
+            raise BadInput("there is no page: spark.headgate.page is false; set it to true before headgate.enable")
         return f"{self.url}/?token={self.token}"
 
     @property

@@ -70,8 +70,8 @@ class Reported(Protocol):
 
     root: Node
 
-    def report(self) -> QueryReport:
-        """Return the report as it stands now."""
+    def report(self, seen: SeenQuery | None = None) -> QueryReport:
+        """Return the report as it stands now, with what Spark has told of the query."""
 
 
 def record_of(id: str, seen: SeenQuery, parts: Sequence[Reported]) -> QueryRecord:
@@ -86,13 +86,13 @@ def record_of(id: str, seen: SeenQuery, parts: Sequence[Reported]) -> QueryRecor
         where=seen.where,
         failure=seen.failure,
         note="" if parts else seen.note,
-        reads=seen.scans,
-        parts=[_part(planned) for planned in parts],
+        reads=[msgspec.structs.replace(scan, column=None) for scan in seen.scans],
+        parts=[_part(planned, seen) for planned in parts],
     )
 
 
-def _part(planned: Reported) -> PartRecord:
-    report = planned.report()
+def _part(planned: Reported, seen: SeenQuery) -> PartRecord:
+    report = planned.report(seen)
     return PartRecord(
         plan=plan_lines(planned.root, report),
         filters=report.filters,

@@ -16,6 +16,11 @@ from headgate.plan import nodes
 from headgate.plan.nodes import Node
 from headgate.plan.sizes import readable_bytes
 
+_COMMAND = (
+    "This is what a command has said. It ran when its DataFrame was made, and is not run again; "
+    "headgate.report(spark) tells of it."
+)
+
 
 class LineKind(StrEnum):
     """What a line of a plan stands for."""
@@ -41,7 +46,8 @@ def explain_text(root: Node, report: QueryReport) -> str:
     lines = [("  " * line.depth + line.text, line.remark) for line in plan_lines(root, report)]
     width = min(72, max((len(left) for left, _ in lines), default=0)) + 3
     plan = "\n".join((left.ljust(width) + right).rstrip() for left, right in lines)
-    return f"{plan}\n\n{_filters(report)}"
+    outcome = isinstance(root, nodes.Scan) and root.table == "CommandResult"
+    return f"{plan}\n\n{_COMMAND if outcome else _filters(report)}"
 
 
 def plan_lines(root: Node, report: QueryReport) -> list[PlanLine]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
 from collections.abc import Iterable, Sequence
 
 from rich.table import Table
@@ -17,11 +18,16 @@ Titled = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 """The title, the heads and the rows of a table."""
 
 
+def text_width(usual: int) -> int:
+    """Return how wide text is drawn: as the terminal is, or as usual where there is none."""
+    return shutil.get_terminal_size((usual, 0)).columns or usual
+
+
 def rich_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table for a shell."""
     table = Table(title=title, title_justify="left", expand=False)
     for head in heads:
-        table.add_column(plain(head))
+        table.add_column(plain(head), overflow="fold")
     for row in rows:
         table.add_row(*map(plain, row))
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 from rich.console import Console, Group
 from rich.text import Text
 
-from headgate.catalyst.wire import Closed, Executed, FilterCounts, ToldRead, Unread
-from headgate.observe.rendering import Titled, filled, html_line, html_strip, html_table, rich_table
+from headgate.catalyst.wire import Closed, Executed, FilterCounts, SeenScan, ToldRead, Unread
+from headgate.observe.rendering import Titled, filled, html_line, html_strip, html_table, rich_table, text_width
+from headgate.plan import Node
 from headgate.plan.sizes import readable_bytes
 from headgate.prune import ScanVerdict
 from headgate.prune.strips import Strips
@@ -131,8 +133,8 @@ class ScanReport:
     """One scan of files. Bytes are those of the files and row groups that are left to read, all columns counted.
 
     ``table`` is the name of the table or view, else the folder; ``path`` is the folder in any case. What late filters
-    leave unread counts as soon as the task that met it has ended. A table that skips by its own statistics counts its
-    files, and all sources that are told conditions their rows, when the query has run.
+    leave unread counts as soon as the task that met it has ended. A table that skips by its own statistics, and a scan
+    that no filter goes to, count their files when the query has run, and so do all scans their rows.
 
     ``file_runs`` are the files in order, as planning and late filters left them: how many are read, how many are not,
     how many are read again, and so on; ``group_runs`` the same for the row groups of files that were looked into.
@@ -161,12 +163,25 @@ class ScanReport:
     def take_in_told(self, read: ToldRead) -> None:
         """Take in what a table that skips files by its own statistics counted while it was read."""
         self.rows_read = read.rows
-        if read.bytes is not None:  # the whole is Spark's estimate
-            self.bytes_read, self.bytes_total = read.bytes, max(read.bytes, self.bytes_total)
+        if read.bytes is not None:
+            self.bytes_read, self.bytes_total = read.bytes, max(read.bytes, _bytes_of_all(read, self.bytes_total))
         if read.files is not None:
             self.files_read, self.files_total = read.files, read.files_total or read.files
             if self.filters and 1 < read.files == read.files_total:
                 self.reason = _why_all_files(read)
+
+    def take_in_seen(self, read: SeenScan) -> None:
+        """Take in what Spark itself counted while it read: rows, and files that were not listed before."""
+        self.rows_read = read.rows if self.rows_read is None else self.rows_read
+        if self.files_total or read.files is None:
+            return
+        self.files_read, self.files_total = read.files, max(read.files, read.files_total or 0)
+        if read.bytes is not None:
+            is_whole = self.files_read == self.files_total
+            self.bytes_read, self.bytes_total = (
+                read.bytes,
+                read.bytes if is_whole else max(read.bytes, self.bytes_total),
+            )
 
     def take_in(self, planned: ScanVerdict, unread: Unread | None = None, strips: Strips | None = None) -> None:
         """Take in what planning left of the scan, and what late filters left unread of that, counted and by place."""
@@ -230,6 +245,15 @@ class QueryReport:
             if applied.state is FilterState.APPLIED and not any(applied.id in scan.filters for scan in self.scans):
                 applied.state, applied.applied_to, applied.reason = FilterState.COLLECTED, [], _UNTOLD
 
+    def take_in_reads(self, root: Node, reads: Sequence[SeenScan]) -> None:
+        """Take in what Spark counted for the scans of a plan that ran."""
+        counted = {read.column: read for read in reversed(reads)}
+        columns = {node.id: [column.id for column in node.output] for node in root.scans()}
+        for scan in self.scans:
+            found = (counted[column] for column in columns[scan.node] if column in counted)
+            if (read := next(found, None)) is not None:
+                scan.take_in_seen(read)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data."""
         return asdict(self)
@@ -260,11 +284,12 @@ class QueryReport:
             return f"<QueryReport: {self.note or 'no scans'}>"
         files, total = sum(scan.files_read for scan in self.scans), sum(scan.files_total for scan in self.scans)
         size = f"{readable_bytes(self.bytes_read)} of {readable_bytes(self.bytes_total)}"
-        read = f", {files} of {total} files" if total else ""  # a scan that no filter goes to is not listed
-        return f"<QueryReport: {self.applied} of {len(self.filters)} filters applied{read}, {size}>"
+        read = f", {files} of {total} files" if total else ""  # databases have none
+        note = f"; {self.note}" if self.note else ""
+        return f"<QueryReport: {self.applied} of {len(self.filters)} filters applied{read}, {size}{note}>"
 
     def __str__(self) -> str:
-        console = Console(width=140, file=io.StringIO())
+        console = Console(width=text_width(140), file=io.StringIO())
         with console.capture() as captured:
             console.print(self)
         return captured.get()
@@ -287,6 +312,7 @@ class QueryReports(list[QueryReport]):
         return html_table("Queries", _REPORT_HEADS, rows) or html_line("No reports.")
 
 
+EVERY_FILE = "every file may hold a match; cluster the table by the column of the filter to let it skip files"
 _UNTOLD = "its source took conditions, a limit or an aggregate that Spark does not name, so it cannot be asked anew"
 _SCAN_HEADS = ("table", "files", "row groups", "bytes", "filters", "why not")
 _REPORT_HEADS = ("query", "filters applied", "files", "bytes", "planning", "builds", "note")
@@ -306,7 +332,7 @@ def _scan_row(scan: ScanReport) -> tuple[str, ...]:
 
 
 def _report_row(number: int, report: QueryReport) -> tuple[str, ...]:
-    files = sum(scan.files_total for scan in report.scans)  # those of a scan that no filter goes to are not listed
+    files = sum(scan.files_total for scan in report.scans)
     return (
         str(number),
         f"{report.applied} of {len(report.filters)}",
@@ -318,14 +344,20 @@ def _report_row(number: int, report: QueryReport) -> tuple[str, ...]:
     )
 
 
+def _bytes_of_all(read: ToldRead, estimated: int) -> int:
+    """Return the bytes of all files: as the table says, else as those that were read suggest, else Spark's estimate."""
+    if read.bytes_total is not None:
+        return read.bytes_total
+    if read.bytes and read.files and read.files_total:
+        return read.bytes * read.files_total // read.files
+    return estimated
+
+
 def _why_all_files(read: ToldRead) -> str:
     if not read.without:
-        return "every file may hold a match; cluster the table by the column of the filter to let it skip files"
-    columns, first = ", ".join(read.without), read.without[0]
-    return (
-        f"the table keeps no statistics of {columns} for its files; set delta.dataSkippingStatsColumns (Delta) or "
-        f"write.metadata.metrics.column.{first}=full (Iceberg), and rewrite the files"
-    )
+        return EVERY_FILE
+    columns = ", ".join(read.without)
+    return f"the table keeps no statistics of {columns} for its files; set {read.setting}, and rewrite the files"
 
 
 def _strip_title(scan: ScanReport) -> str:

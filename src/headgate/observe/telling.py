@@ -6,10 +6,19 @@ from collections.abc import Iterable
 
 from headgate.domain import Domain, Kind, describe
 from headgate.observe.facts import FilterFacts, QueryFacts
-from headgate.observe.report import FilterReport, FilterState, JoinReport, LateReport, QueryReport, ScanReport
+from headgate.observe.report import (
+    EVERY_FILE,
+    FilterReport,
+    FilterState,
+    JoinReport,
+    LateReport,
+    QueryReport,
+    ScanReport,
+)
 from headgate.plan import PlannedFilter
 from headgate.plan.kinds import Can, Source
 from headgate.plan.nodes import Join, Node, Scan
+from headgate.plan.rules.choose_filters import OTHER_DIRECTION
 
 
 def report_of(facts: QueryFacts) -> QueryReport:
@@ -24,6 +33,8 @@ class _Telling:
         self._facts, self._plan = facts, facts.plan
         self._nodes = facts.plan.nodes()
         self._filters = {planned.id: self._filter(planned) for planned in facts.plan.filters}
+        for report in self._filters.values():
+            self._tell_other_direction(report)
 
     def report(self) -> QueryReport:
         """Tell it all."""
@@ -50,6 +61,14 @@ class _Telling:
         else:
             self._tell_collected(report, known)
         return report
+
+    def _tell_other_direction(self, report: FilterReport) -> None:
+        """The direction that was chosen instead may have been dropped later."""
+        chosen = self._filters.get(report.reason.removeprefix(OTHER_DIRECTION))
+        if chosen is not None and chosen.state is FilterState.DROPPED:
+            report.reason = (
+                f"the other direction of the join, {chosen.id}, was chosen and then dropped: {chosen.reason}"
+            )
 
     def _tell_collected(self, report: FilterReport, known: FilterFacts) -> None:
         narrowed = [node for node, scan in sorted(self._facts.narrowed.items()) if known.planned.id in scan.filters]
@@ -120,9 +139,17 @@ class _Telling:
             report.take_in(left, None if late is None else late.scans.get(scan.id), self._facts.strips.get(scan.id))
         report.filters = list(narrowed.filters) if narrowed is not None else []
         report.filters += [name for name in self._late_on(scan) if name not in report.filters]
+        if left is None and any(map(self._lets_nothing_pass, report.filters)):
+            report.bytes_read = 0  # the scan is not even planned
         if not report.filters:
             report.reason = self._why_unfiltered(scan)
+        elif scan.tells_its_reader and 1 < report.files_read == report.files_total:
+            report.reason = EVERY_FILE
         return report
+
+    def _lets_nothing_pass(self, filter: str) -> bool:
+        known = self._facts.filters.get(filter)
+        return known is not None and known.domain is not None and known.domain.kind is Kind.NONE
 
     def _late_on(self, scan: Scan) -> list[str]:
         if self._facts.late is None:

@@ -16,7 +16,6 @@ from headgate.collect import BuildRequest, RunningWave
 from headgate.config import Settings, read_settings
 from headgate.coordinator import Coordinator
 from headgate.domain import Domain
-from headgate.observe import QueryReport
 from headgate.observe.progress import told_while_waiting
 from headgate.plan import Clustering, Consumer, Node, RuleContext, Strategy, plan_filters
 from headgate.plan.kinds import Can, Feed, Source
@@ -24,7 +23,7 @@ from headgate.plan.nodes import Scan
 from headgate.query.gates import gated, late_filters, taps
 from headgate.query.late import LateFilters
 from headgate.query.narrow import column_domains
-from headgate.query.planned import PlannedQuery
+from headgate.query.planned import PlannedQuery, UnfilteredQuery
 from headgate.query.run import QueryRun
 from headgate.query.scans import Scans
 from headgate.query.waiting import ScanSpeed, Waiting
@@ -86,15 +85,14 @@ class QueryPipeline:
             background.filters.start(plan, background.running, background.wave, run.next_late_wave)
             return PlannedQuery(query, run, written, background.filters)
 
-    def unfiltered_report(self, query: CatalystQuery) -> QueryReport:
-        """Return the report of a query that never left the JVM."""
+    def unfiltered(self, query: CatalystQuery, number: int) -> UnfilteredQuery:
+        """Read a query that never left the JVM, for its report."""
         root, session = query.read()
         settings = read_settings(session.settings)
         scans = Scans(query, root, self._cache, settings)
         plan = plan_filters(root, _context(settings, scans, 0), rules=())
-        report = QueryRun(plan, scans, settings, 0).report()
-        report.note = "" if settings.enabled else "Headgate is turned off: spark.headgate.enabled=false"
-        return report
+        note = "" if settings.enabled else "Headgate is turned off: spark.headgate.enabled=false"
+        return UnfilteredQuery(number, root, note, QueryRun(plan, scans, settings, 0).report())
 
     def learned(self, query: CatalystQuery) -> list[Learned]:
         """Run the builds of a query, and say what they found for each scan; nothing is written."""

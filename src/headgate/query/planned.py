@@ -1,10 +1,12 @@
-"""One query after its way through Headgate: the plan that was written, and its report."""
+"""One query after its way through Headgate, or past it: the plan that was written, and its report."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from headgate.catalyst import CatalystQuery
+from headgate.catalyst.wire import SeenQuery
 from headgate.observe import QueryReport
 from headgate.plan import Node
 from headgate.query.late import LateFilters
@@ -28,15 +30,18 @@ class PlannedQuery:
         if late is None:
             self.conclude()
 
-    def report(self) -> QueryReport:
-        """Return the report, with what late filters have done by now and whether the filters were used at all."""
+    def report(self, seen: SeenQuery | None = None) -> QueryReport:
+        """Return the report, with what late filters have done by now and whether the filters were used at all.
+
+        ``seen`` is what Spark has told of the query by now.
+        """
         if self._run is not None:
             self._report = self._run.report(None if self.late is None else self.late.facts())
         executed = self._query.executed()
         self._report.take_in_executed(executed)
-        if executed.outdated:
-            self._report.note = f"The query ran unfiltered: {executed.outdated}"
-        return self._report
+        self._report.take_in_reads(self.root, executed.built)
+        unfiltered = f"The query ran unfiltered: {executed.outdated}" if executed.outdated else ""
+        return _with_seen(self._report, self.root, unfiltered, seen)
 
     def follows(self, publication: str) -> bool:
         """Whether the query has a scan that this publication goes to."""
@@ -60,3 +65,26 @@ class PlannedQuery:
     def drop_plan(self) -> None:
         """Let go of the plan, which may carry megabytes of collected rows."""
         self.plan = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnfilteredQuery:
+    """A query that never left the JVM; ``root`` is None where its plan is no longer there."""
+
+    number: int
+    root: Node | None
+    note: str
+    found: QueryReport
+
+    def report(self, seen: SeenQuery | None = None) -> QueryReport:
+        """Return the report, with what Spark has told of the query by now."""
+        return _with_seen(self.found, self.root, self.note, seen)
+
+
+def _with_seen(report: QueryReport, root: Node | None, note: str, seen: SeenQuery | None) -> QueryReport:
+    """Return the report of a query with what Spark counted, and how it ended if that was badly."""
+    if seen is not None and root is not None:
+        report.take_in_reads(root, seen.scans)
+    failed = f"The query failed: {seen.failure}" if seen is not None and seen.failure else ""
+    report.note = ". ".join(filter(None, (note, failed)))
+    return report

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from headgate.catalyst.wire import SeenQuery
 from headgate.observe import QueryReport, QueryReports
-from headgate.query.planned import PlannedQuery
+from headgate.query.planned import PlannedQuery, UnfilteredQuery
 
 _MOST = 100
 
 
 class RememberedQueries:
-    """The last hundred, oldest first; ``failures_of`` says what failed in the query of some number."""
+    """The last hundred, oldest first.
 
-    def __init__(self, failures_of: Callable[[int], list[str]]) -> None:
+    ``failures_of`` says what failed inside Headgate in the query of some number, and ``seen`` what Spark told of it.
+    """
+
+    def __init__(
+        self, failures_of: Callable[[int], list[str]], seen: Callable[[int], SeenQuery | None] = lambda _: None
+    ) -> None:
         self._queries: deque[PlannedQuery] = deque(maxlen=_MOST)
-        self._failures_of = failures_of
+        self._failures_of, self._seen = failures_of, seen
 
     def add(self, planned: PlannedQuery) -> None:
         """Remember a query."""
@@ -39,9 +45,9 @@ class RememberedQueries:
         """Return their reports."""
         return QueryReports(self.report_of(planned) for planned in self)
 
-    def report_of(self, planned: PlannedQuery) -> QueryReport:
-        """Return the report of one of them, with what failed in it."""
-        report = planned.report()
+    def report_of(self, planned: PlannedQuery | UnfilteredQuery) -> QueryReport:
+        """Return the report of one of them, or of a query that Headgate did not look at, with what failed in it."""
+        report = planned.report(self._seen(planned.number))
         report.failures = self._failures_of(planned.number)
         return report
 
@@ -58,6 +64,12 @@ class RememberedQueries:
             narrowed = (report for report in map(self.report_of, parts) if any(scan.filters for scan in report.scans))
             return next(narrowed, None) or self.report_of(last)
         return self.report_of(last)
+
+    def with_subqueries(self, report: QueryReport) -> list[QueryReport]:
+        """Return the report of the last query with those of its subqueries, which were narrowed by themselves."""
+        if not self or self.last_report() is not report or not self[-1].number:
+            return [report]
+        return [self.report_of(planned) for planned in self if planned.number == self[-1].number]
 
     def report_on(self, publication: str) -> QueryReport | None:
         """Return the report of the last query that a publication narrows, if there is one."""

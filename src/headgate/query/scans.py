@@ -12,6 +12,7 @@ from headgate.domain import Domain
 from headgate.plan import Clustering, Node
 from headgate.plan.kinds import Can
 from headgate.plan.nodes import Scan
+from headgate.plan.rules.remove_unsupported_filters import BY_FIELD_ID
 from headgate.plan.statics import static_domains
 from headgate.prune import PruneLevels, ScanVerdict, clustering_depth, prune_scan
 from headgate.prune.scan import bounds_of
@@ -22,8 +23,7 @@ from headgate.tables.layout import ReadTails
 
 _ALL_FOOTERS = 2048
 _SAMPLE = 256
-_BY_ID = "not by field id (spark.sql.parquet.fieldId.read.enabled=true)"
-_BY_POSITION = "not by position (orc.force.positional.evolution=true)"
+_BY_POSITION = "Headgate finds columns by name, not by position (orc.force.positional.evolution=true)"
 
 
 class ScanSource(Protocol):
@@ -160,7 +160,7 @@ class Scans:
             return Clustering(count, 1 / count, "" if count > 1 else "the scan has only one partition")
         node = self.nodes[scan]
         if node.by_field_id or node.by_position:
-            return Clustering(0, 1.0, f"Headgate finds columns by name, {_BY_ID if node.by_field_id else _BY_POSITION}")
+            return Clustering(0, 1.0, BY_FIELD_ID if node.by_field_id else _BY_POSITION)
         if not layout.files:
             return Clustering(0, 1.0, "the scan has no files")
         sample = _sampled(len(layout.files))

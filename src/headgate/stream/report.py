@@ -15,7 +15,7 @@ from rich.table import Table
 from headgate.catalyst.streams import stream_log, streaming_queries
 from headgate.catalyst.wire import BatchLog
 from headgate.errors import BadInput
-from headgate.observe.rendering import plain
+from headgate.observe.rendering import plain, text_width
 from headgate.stream.moves import MoveReport, moves_of, moves_table
 
 _START = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -116,7 +116,7 @@ class StreamingReport:
         return Group(*([table] if self.batches else []), moves_table(self.moves))
 
     def __str__(self) -> str:
-        console = Console(width=160, file=io.StringIO())
+        console = Console(width=text_width(160), file=io.StringIO())
         with console.capture() as captured:
             console.print(self)
         return captured.get()

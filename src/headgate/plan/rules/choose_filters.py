@@ -22,6 +22,7 @@ from headgate.plan.shrink import shrunk
 from headgate.plan.sizes import readable_bytes
 from headgate.plan.taps import WHOLE_NUMBERS, may_tap
 
+OTHER_DIRECTION = "the other direction of the join is cheaper: "
 _KEEPS_KEYS = (Op.IS_NOT_NULL, Op.DYNAMIC_PRUNING)
 _LARGER, _FAR_LARGER = 0.9, 0.05
 _LARGE = 8  # times the smallest scan that is worth a filter
@@ -267,7 +268,7 @@ def _keep_one_direction(filters: dict[str, PlannedFilter], nodes: dict[int, Node
         by_join[planned.join] = winner
         for f in list(filters.values()):
             if f.is_alive and f.join == loser.join and f.probe == loser.probe:
-                filters[f.id] = replace(f, reason=f"the other direction of the join is cheaper: {winner.id}")
+                filters[f.id] = replace(f, reason=f"{OTHER_DIRECTION}{winner.id}")
 
 
 def _rank(planned: PlannedFilter, nodes: dict[int, Node]) -> tuple[int, int]:

@@ -23,7 +23,9 @@ _NAMES = {
     Source.JDBC: "JDBC",
     Source.RDD: "an RDD",
 }
+BY_FIELD_ID = "Headgate finds columns by name, not by field id (spark.sql.parquet.fieldId.read.enabled=true)"
 _DIFFERS = "whose rows may differ next time"
+_TARGET = "the build side is the table that the statement changes, which is not read ahead of it"
 _STABLE_NODES = frozenset({"Generate", "Expand", "SubqueryAlias", "ResolvedHint"})
 
 
@@ -57,6 +59,11 @@ def _checked(planned: PlannedFilter, nodes: dict[int, Node], context: RuleContex
 
 
 def _build_reason(build: Node) -> str:
+    reason = _why_not_ahead(build)
+    return _TARGET if reason and any(scan.is_target for scan in build.scans()) else reason
+
+
+def _why_not_ahead(build: Node) -> str:
     for node in build.walk():
         if node.streaming:
             return f"the build side reads a stream, {_DIFFERS}"
@@ -101,6 +108,8 @@ def _consumer_reason(consumer: Consumer, scan: Node) -> str:
     if scan.is_told and scan.compares is not None and consumer.column not in scan.compares:
         return f"{scan.table} may compare the values of this column otherwise than Spark does"
     if Can.PRUNE not in scan.can and not scan.is_told:
+        if scan.by_field_id:
+            return BY_FIELD_ID
         return f"the scan of {scan.format or scan.table} has no file statistics that Headgate can use"
     return _type_reason(scan, consumer.column, consumer.compared)
 

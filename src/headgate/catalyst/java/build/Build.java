@@ -12,4 +12,6 @@ public class Build {
   public long millis;
   public List partials = new ArrayList();
   public String error;
+  /** What its scans have read, each a map. */
+  public List reads = new ArrayList();
 }

@@ -3,6 +3,8 @@ package headgate.build;
 import com.fasterxml.jackson.databind.JsonNode;
 import headgate.interop.Json;
 import headgate.interop.SessionResources;
+import headgate.scan.PlanLeaves;
+import headgate.scan.ReadCounts;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -97,6 +99,7 @@ public class BuildRun implements Runnable, Callable {
       parts.add(task.collect(rows));
     } else {
       parts = collected(physical.execute().toJavaRDD().mapPartitions(task).collectAsync());
+      build.reads = ReadCounts.of(PlanLeaves.of(physical));
     }
     merge(parts, columns.length, rowBytes);
   }

@@ -49,8 +49,10 @@ public class WatchedRow implements MovingValue {
   }
 
   private List read() {
-    refresh(plan);
-    return Dataset.ofRows(session, plan).limit(2).collectAsList();
+    look(plan, true);
+    List rows = Dataset.ofRows(session, plan).limit(2).collectAsList();
+    look(plan, false);  // a table that is dropped while it is read loses its files first, and would be read as empty
+    return rows;
   }
 
   private static boolean isOfFilesGone(Throwable failure) {
@@ -71,15 +73,15 @@ public class WatchedRow implements MovingValue {
 
   public String toString() { return "a batch DataFrame read in each trigger"; }
 
-  /** Spark lists the files of a table when the DataFrame is made, and never again. */
-  private void refresh(LogicalPlan plan) {
+  /** Whether all that is read is there; and lists it anew, which Spark does when the DataFrame is made, and never again. */
+  private void look(LogicalPlan plan, boolean listAnew) {
     if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation)
-      refresh(((HadoopFsRelation) ((LogicalRelation) plan).relation()).location(), named((LogicalRelation) plan));
+      look(((HadoopFsRelation) ((LogicalRelation) plan).relation()).location(), named((LogicalRelation) plan), listAnew);
     if (plan instanceof DataSourceV2Relation && ((DataSourceV2Relation) plan).table() instanceof FileTable)
-      refresh(((FileTable) ((DataSourceV2Relation) plan).table()).fileIndex(), "");
-    for (Iterator inside = Subqueries.of(plan).iterator(); inside.hasNext();) refresh((LogicalPlan) inside.next());
+      look(((FileTable) ((DataSourceV2Relation) plan).table()).fileIndex(), "", listAnew);
+    for (Iterator inside = Subqueries.of(plan).iterator(); inside.hasNext();) look((LogicalPlan) inside.next(), listAnew);
     scala.collection.Iterator children = plan.children().iterator();
-    while (children.hasNext()) refresh((LogicalPlan) children.next());
+    while (children.hasNext()) look((LogicalPlan) children.next(), listAnew);
   }
 
   /** The table of a scan, as a sentence names it; one that was dropped may have left its files behind. */
@@ -95,8 +97,8 @@ public class WatchedRow implements MovingValue {
   }
 
   /** What is gone would be read as empty, and a value that is absent takes all rows back. */
-  private void refresh(FileIndex files, String table) {
-    files.refresh();
+  private void look(FileIndex files, String table, boolean listAnew) {
+    if (listAnew) files.refresh();
     scala.collection.Iterator roots = files.rootPaths().iterator();
     while (roots.hasNext()) {
       Path root = (Path) roots.next();

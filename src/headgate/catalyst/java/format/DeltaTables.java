@@ -45,7 +45,7 @@ public class DeltaTables extends ToldTable {
     out.put("bytes", String.valueOf(files.location().sizeInBytes()));
     long count = files(files.location());
     if (count > 0L) out.put("files", Long.valueOf(count));
-    out.put("table", names.of((LogicalRelation) leaf));
+    out.put("table", names.ofDelta((LogicalRelation) leaf));
     out.put("path", ScanNames.folder(files.location()));
   }
 

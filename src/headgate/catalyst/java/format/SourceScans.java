@@ -29,14 +29,16 @@ public class SourceScans extends ToldTable {
     List can = new ArrayList();
     if (isBoundToVersion(scan)) can.add("reread");
     // the parser of JSON cannot be told: see OtherFiles; a reader that finds columns by field id is told of others by their names
-    boolean known = !kind.equals("JSON") && !(kind.equals("Parquet") && KnownFiles.isReadByFieldId(SparkSession.active())) && (!PushedAgain.isTarget(scan) || isBoundToVersion(scan));
+    boolean byFieldId = kind.equals("Parquet") && KnownFiles.isReadByFieldId(SparkSession.active());
+    if (byFieldId) out.put("byFieldId", Boolean.TRUE);
+    boolean known = !kind.equals("JSON") && !byFieldId && (!PushedAgain.isTarget(scan) || isBoundToVersion(scan));
     if (known && PushedAgain.mayBePushed(scan) && !Databases.isReadAsOtherTypes(SparkVersion.readIfThere(scan.relation().table(), "jdbcOptions"))) {
       can.add("ranges");
     }
     out.put("source", source(kind));
     out.put("can", can);
     out.put("format", kind);
-    out.put("table", scan.relation().name());
+    out.put("table", names.of(scan));
     if (kind.equals("Iceberg")) out.put("path", location(scan));
     if (PushedAgain.isTarget(scan) || kind.equals("Iceberg") && givesFileNames(scan)) out.put("target", Boolean.TRUE);
     if (kind.equals("JDBC") || kind.equals("ORC")) out.put("compares", Databases.compared(leaf.output()));

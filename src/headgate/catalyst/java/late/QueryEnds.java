@@ -19,7 +19,11 @@ public class QueryEnds implements QueryExecutionListener {
   private final Map planned = new HashMap();
 
   public void onSuccess(String function, QueryExecution execution, long nanoseconds) { note(execution, "FINISHED"); }
-  public void onFailure(String function, QueryExecution execution, Exception failure) { note(execution, "FAILED"); }
+
+  /** A query that was not optimized must not be optimized here: its error would bear the traces of it. */
+  public void onFailure(String function, QueryExecution execution, Exception failure) {
+    if (((scala.collection.Map) execution.tracker().phases()).contains("optimization")) note(execution, "FAILED");
+  }
 
   private void note(QueryExecution execution, String state) {
     try {

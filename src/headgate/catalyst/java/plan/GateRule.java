@@ -111,23 +111,19 @@ public class GateRule extends Rule {
   }
 
   /** Whether rows of its own are all that a plan has: `show` gives those of a command so. */
-  private static boolean hasOnlyRows(LogicalPlan plan) {
-    scala.collection.Iterator each = plan.collectLeaves().iterator();
-    while (each.hasNext()) {
-      Object leaf = each.next();
-      if (!(leaf instanceof LocalRelation || leaf instanceof CommandResult)) return false;
-    }
-    return true;
-  }
+  private static boolean hasOnlyRows(LogicalPlan plan) { return hasOnlyRows(plan, false); }
 
   /** Whether a plan reads anything: what shows the outcome of a command, or rows of its own, does not. */
-  private static boolean reads(LogicalPlan plan) {
+  private static boolean reads(LogicalPlan plan) { return !hasOnlyRows(plan, true); }
+
+  private static boolean hasOnlyRows(LogicalPlan plan, boolean orOneRow) {
     scala.collection.Iterator each = plan.collectLeaves().iterator();
     while (each.hasNext()) {
       Object leaf = each.next();
-      if (!(leaf instanceof LocalRelation || leaf instanceof OneRowRelation || leaf instanceof CommandResult)) return true;
+      boolean isRows = leaf instanceof LocalRelation || leaf instanceof CommandResult;
+      if (!isRows && !(orOneRow && leaf instanceof OneRowRelation)) return false;
     }
-    return false;
+    return true;
   }
 
   /** Whether a plan only shows what a command has said: the command was a query of its own. */
@@ -243,6 +239,12 @@ public class GateRule extends Rule {
   public java.util.List failuresOf(long number) { return failures.of(number); }
   /** The queries of the session that are new or have ended since a version, as JSON. */
   public String queriesSince(long version) throws Exception { return queries.since(version); }
+  /** What is known of one query, as JSON, or null; its end is told by then, if it has ended. */
+  public String queryOf(long number) throws Exception {
+    if (queries.isOpen(number)) ListenerBus.await(session.sparkContext(), 5000L);
+    return queries.of(number);
+  }
+
   /** Waits until Spark has told its listeners what happened so far, such as the end of the last query. */
   public void awaitEnds() { ListenerBus.await(session.sparkContext(), 5000L); }
   public QueryContext contextOf(LogicalPlan plan) { return contextOf(plan, session); }

@@ -43,6 +43,8 @@ public class QueryContext implements BuildOwner {
   public final QueryTaps taps;
   public final QueryLate late;
   public final ToldReads reads = new ToldReads();
+  /** What the scans of build sides have read. */
+  private final List built = new ArrayList();
   /** The query's number among all of the session; a subquery has that of the whole. */
   volatile long number;
 
@@ -72,11 +74,14 @@ public class QueryContext implements BuildOwner {
 
   /** What showed when the plan was executed, as JSON: `Executed` in catalyst/wire.py. */
   public String executed() throws Exception {
-    if (reads.isMissing()) ListenerBus.await(session.sparkContext(), 2000L);
+    if (reads.isMissing()) ListenerBus.await(session.sparkContext(), 5000L);
     Map document = new LinkedHashMap();
     if (listings.outdated() != null) document.put("outdated", listings.outdated());
     document.put("scans", reads.counts());
     document.put("untold", reads.untold());
+    synchronized (built) {
+      document.put("built", new ArrayList(built));
+    }
     return MAPPER.writeValueAsString(document);
   }
 
@@ -91,6 +96,9 @@ public class QueryContext implements BuildOwner {
 
   public int keep(Build build) {
     builds.add(build);
+    synchronized (built) {
+      built.addAll(build.reads);
+    }
     return builds.size() - 1;
   }
 

@@ -2,6 +2,7 @@ package headgate.plan;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headgate.scan.PlanLeaves;
+import headgate.scan.ReadCounts;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -13,7 +14,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
-import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.util.QueryExecutionListener;
 
 /** The last queries of a session, filtered or not: when each was planned, what it says, and how it ended. Numbers and text only. */
@@ -21,7 +21,6 @@ public class SeenQueries implements QueryExecutionListener {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int MOST = 1000;
   private static final int LONGEST = 4000;
-  private static final int MOST_SCANS = 50;
   /** Spark has one tracker for each query, from its planning to its end. */
   private final Map byTracker = new WeakHashMap();
   private final Map byNumber = new LinkedHashMap();
@@ -75,12 +74,31 @@ public class SeenQueries implements QueryExecutionListener {
       query.put("ended", Long.valueOf(System.currentTimeMillis()));
       if (nanoseconds >= 0L) query.put("tookMs", Long.valueOf(nanoseconds / 1000000L));
       if (failure != null) query.put("failure", shortened(firstLine(failure)));
+      else query.remove("failure");  // of an earlier run
+      complete(scans, (List) query.get("scans"));
       query.put("scans", scans);
       changed(query);
     }
   }
 
+  private static void complete(List scans, List before) {
+    if (before == null || before.size() != scans.size()) return;
+    for (int i = 0; i < scans.size(); i++) ReadCounts.complete((Map) scans.get(i), (Map) before.get(i));
+  }
+
   private void changed(Map query) { query.put("version", Long.valueOf(++version)); }
+
+  /** What is known of one query, as JSON: `SeenQuery` in catalyst/wire.py; null where it is not remembered. */
+  synchronized String of(long number) throws Exception {
+    Object query = byNumber.get(Long.valueOf(number));
+    return query == null ? null : MAPPER.writeValueAsString(query);
+  }
+
+  /** Whether a query was not seen to end. */
+  synchronized boolean isOpen(long number) {
+    Map query = (Map) byNumber.get(Long.valueOf(number));
+    return query != null && !query.containsKey("ended");
+  }
 
   /** What changed since a version, as JSON: `SeenQueries` in catalyst/wire.py. */
   public synchronized String since(long known) throws Exception {
@@ -98,25 +116,12 @@ public class SeenQueries implements QueryExecutionListener {
 
   /** What was read, as Spark's own scans counted it. */
   private static List scansOf(QueryExecution execution) {
-    List found = new ArrayList();
     try {
-      List scans = PlanLeaves.of(execution).scans;
-      for (int i = 0; i < scans.size() && found.size() < MOST_SCANS; i++) {
-        SparkPlan scan = (SparkPlan) scans.get(i);
-        Map one = new LinkedHashMap();
-        one.put("name", shortened(scan.nodeName()));
-        put(one, "files", Math.max(PlanLeaves.metric(scan, "numFiles"), PlanLeaves.metric(scan, "resultDataFiles")));
-        put(one, "bytes", PlanLeaves.metric(scan, "filesSize"));
-        put(one, "rows", PlanLeaves.metric(scan, "numOutputRows"));
-        found.add(one);
-      }
+      return ReadCounts.of(PlanLeaves.of(execution));
     } catch (Throwable unplanned) {
-      return found;  // a query that failed while it was planned has read nothing
+      return new ArrayList();  // a query that failed while it was planned has read nothing
     }
-    return found;
   }
-
-  private static void put(Map found, String name, long value) { if (value >= 0L) found.put(name, Long.valueOf(value)); }
 
   /** The SQL that a plan was parsed from, found in one of its nodes; null where people wrote DataFrames. */
   private static String textOf(LogicalPlan plan) {

@@ -36,6 +36,9 @@ public class AlternativesExec extends SparkPlan {
 
   public RDD doExecute() { return snapshot.holds() ? told.execute() : whole.execute(); }
 
+  /** What runs, or ran: as long as nobody has asked whether the tables changed, the told way. */
+  SparkPlan chosen() { return snapshot.isBroken() ? whole : told; }
+
   public String nodeName() { return "HeadgateScan"; }
   public int productArity() { return 3; }
   public Object productElement(int number) { return number == 0 ? (Object) snapshot : number == 1 ? told : whole; }

@@ -23,6 +23,11 @@ class KeptBounds {
     return new ArrayList();
   }
 
+  /** What to set in a table so that it keeps bounds of columns. */
+  static String setting(SparkPlan scan, List columns) {
+    return scan instanceof FileSourceScanExec ? DELTA + "StatsColumns" : ICEBERG + "column." + columns.get(0) + "=full";
+  }
+
   /** The version of a Delta table that a scan is bound to; null where it is no such scan. */
   static Object deltaVersion(FileSourceScanExec scan) {
     Object prepared = SparkVersion.readIfThere(scan.relation().location(), "preparedScan");

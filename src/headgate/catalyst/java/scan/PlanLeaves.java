@@ -17,9 +17,11 @@ public class PlanLeaves {
   public final List scans = new ArrayList();
   public final List commands = new ArrayList();
 
-  public static PlanLeaves of(QueryExecution execution) {
+  public static PlanLeaves of(QueryExecution execution) { return of(execution.executedPlan()); }
+
+  public static PlanLeaves of(SparkPlan plan) {
     PlanLeaves found = new PlanLeaves();
-    found.visit(execution.executedPlan());
+    found.visit(plan);
     return found;
   }
 
@@ -28,7 +30,10 @@ public class PlanLeaves {
     else if (plan instanceof QueryStageExec) visit(((QueryStageExec) plan).plan());
     else if (plan instanceof ExecutedCommandExec) commands.add((LogicalPlan) ((ExecutedCommandExec) plan).cmd());
     else if (plan instanceof ReusedExchangeExec) return;  // what it reads is counted where it was read
-    else if (plan.children().isEmpty()) scans.add(plan);
+    else if (plan instanceof AlternativesExec) {
+      visit(((AlternativesExec) plan).chosen());
+      return;
+    } else if (plan.children().isEmpty()) scans.add(plan);
     scala.collection.Iterator each = plan.children().iterator();
     while (each.hasNext()) visit((SparkPlan) each.next());
     scala.collection.Iterator inside = plan.subqueries().iterator();

@@ -9,9 +9,9 @@ import scala.collection.immutable.Map;
 /** The settings of a session when a query is planned: some of them, such as those of readers, Spark asks for only when it runs. */
 class SessionSettings {
   private static final String OWN = "spark.headgate.";
-  /** How work is cut into tasks, whatever is read. */
-  private static final List OF_TASKS = Arrays.asList(new Object[] {"spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes",
-      "spark.sql.files.minPartitionNum", "spark.sql.files.maxPartitionNum", "spark.sql.shuffle.partitions"});
+  /** How work is cut into tasks, whatever is read; and a note that Delta leaves for itself with each commit. */
+  private static final List IGNORED = Arrays.asList(new Object[] {"spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes",
+      "spark.sql.files.minPartitionNum", "spark.sql.files.maxPartitionNum", "spark.sql.shuffle.partitions", "spark.databricks.delta.lastCommitVersionInSession"});
   private final SparkSession session;
   private final Map then;
 
@@ -32,7 +32,7 @@ class SessionSettings {
     java.util.Iterator each = keys.iterator();
     while (each.hasNext()) {
       String key = (String) each.next();
-      if (!key.startsWith(OWN) && !OF_TASKS.contains(key) && !now.get(key).equals(then.get(key))) return key;
+      if (!key.startsWith(OWN) && !IGNORED.contains(key) && !now.get(key).equals(then.get(key))) return key;
     }
     return null;
   }

@@ -44,6 +44,9 @@ public class Snapshot {
     return holds.booleanValue();
   }
 
+  /** Whether it was asked, and anything had changed. */
+  synchronized boolean isBroken() { return holds != null && !holds.booleanValue(); }
+
   public String toString() { return "tables as they were"; }
 
   private String changed() {

@@ -24,8 +24,11 @@ public class ToldReads {
   /** Whether something is expected that has not been counted. */
   public synchronized boolean isMissing() { return expected && counts.isEmpty(); }
 
-  synchronized void note(int scan, Map counted) { counts.put(String.valueOf(scan), counted); }
+  synchronized void note(int scan, Map counted) {
+    ReadCounts.complete(counted, (Map) counts.get(String.valueOf(scan)));
+    counts.put(String.valueOf(scan), counted);
+  }
 
-  /** {scan: {"files": n, "filesTotal": n, "rows": n, "bytes": n, "without": [column]}}, each only where the source tells it. */
+  /** {scan: {"files": n, "filesTotal": n, "rows": n, "bytes": n, "bytesTotal": n, "without": [column], "setting": name}}, each only where the source tells it. */
   public synchronized Map counts() { return new LinkedHashMap(counts); }
 }

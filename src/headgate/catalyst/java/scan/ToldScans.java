@@ -23,7 +23,11 @@ public class ToldScans implements QueryExecutionListener {
   }
 
   public void onSuccess(String function, QueryExecution execution, long nanoseconds) { note(execution); }
-  public void onFailure(String function, QueryExecution execution, Exception failure) { note(execution); }
+
+  /** A query that was not planned must not be planned here: its error would bear the traces of it. */
+  public void onFailure(String function, QueryExecution execution, Exception failure) {
+    if (((scala.collection.Map) execution.tracker().phases()).contains("planning")) note(execution);
+  }
 
   private void note(QueryExecution execution) {
     try {
@@ -45,7 +49,9 @@ public class ToldScans implements QueryExecutionListener {
     ToldReads reads = (ToldReads) told[1];
     reads.note(((Integer) told[0]).intValue(), new LinkedHashMap(found));  // what follows may take a while: it reads the table's log
     if (found.containsKey("filesTotal") && found.get("filesTotal").equals(found.get("files"))) {
-      found.put("without", KeptBounds.without(scan, planned, (List) told[2]));
+      List without = KeptBounds.without(scan, planned, (List) told[2]);
+      found.put("without", without);
+      if (!without.isEmpty()) found.put("setting", KeptBounds.setting(scan, without));
       reads.note(((Integer) told[0]).intValue(), found);
     }
   }
@@ -56,30 +62,26 @@ public class ToldScans implements QueryExecutionListener {
     scala.collection.Map metrics = mark.isEmpty() ? null : (scala.collection.Map) SparkVersion.readIfThere(command, "metrics");
     if (metrics == null) return;
     Map found = new LinkedHashMap();
-    put(found, "files", PlanLeaves.metric(metrics, "numTargetFilesAfterSkipping"));
-    put(found, "filesTotal", PlanLeaves.metric(metrics, "numTargetFilesBeforeSkipping"));
+    String[][] counted = {{"files", "FilesAfter"}, {"filesTotal", "FilesBefore"}, {"bytes", "BytesAfter"}, {"bytesTotal", "BytesBefore"}};
+    for (int i = 0; i < counted.length; i++) {
+      ReadCounts.put(found, counted[i][0], PlanLeaves.metric(metrics, "numTarget" + counted[i][1] + "Skipping"));
+    }
     Object[] told = (Object[]) mark.get();
     ((ToldReads) told[1]).note(((Integer) told[0]).intValue(), found);
   }
 
   private static Map counted(SparkPlan scan) {
-    Map found = new LinkedHashMap();
-    put(found, "rows", PlanLeaves.metric(scan, "numOutputRows"));
-    put(found, "bytes", PlanLeaves.metric(scan, scan instanceof FileSourceScanExec ? "filesSize" : "totalFileSize"));
-    long files = PlanLeaves.metric(scan, scan instanceof FileSourceScanExec ? "numFiles" : "resultDataFiles");
-    long skipped = PlanLeaves.metric(scan, "skippedDataFiles");
-    put(found, "files", files);
-    long total = scan instanceof FileSourceScanExec ? filesOf((FileSourceScanExec) scan) : skipped < 0L ? -1L : files + skipped;
-    if (files >= 0L) put(found, "filesTotal", total);
+    Map found = ReadCounts.of(scan);
+    if (!found.containsKey("files")) return found;
+    Object version = scan instanceof FileSourceScanExec ? KeptBounds.deltaVersion((FileSourceScanExec) scan) : null;
+    if (version == null) return found;
+    // what the table's log says of the version that is read
+    number(found, "filesTotal", SparkVersion.readIfThere(version, "numOfFiles"));
+    number(found, "bytesTotal", SparkVersion.readIfThere(version, "sizeInBytes"));
     return found;
   }
 
-  /** The files of the table's version, as its log says; -1 where there is no log. */
-  private static long filesOf(FileSourceScanExec scan) {
-    Object version = KeptBounds.deltaVersion(scan);
-    Object count = version == null ? null : SparkVersion.readIfThere(version, "numOfFiles");
-    return count == null ? -1L : ((Number) count).longValue();
+  private static void number(Map found, String name, Object value) {
+    if (value instanceof Number) ReadCounts.put(found, name, ((Number) value).longValue());
   }
-
-  private static void put(Map found, String name, long value) { if (value >= 0L) found.put(name, Long.valueOf(value)); }
 }
