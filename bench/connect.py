@@ -24,23 +24,24 @@ from bench.spark_home import spark_home
 from tests.connect.client_script import QUERY, session
 from tests.connect.server import connect_server
 
-ROUNDS, WARM_UP = 15, 6
+ROUNDS, WARM_UP = 40, 20  # a JVM is warm after some dozens of queries
 CLUSTER = "local-cluster[1,2,1024]"
 
 
 def added(spark: Any) -> float:
-    """Return the milliseconds that Headgate adds to a query (below 0: saves), from runs with and without it in turn."""
-    seconds: dict[bool, list[float]] = {False: [], True: []}
+    """Return the milliseconds that Headgate adds to a query (below 0: saves): the median over pairs of runs, off and on."""
+    pairs = []
     expected = spark.sql(QUERY).collect()
-    for number in range(ROUNDS + WARM_UP):
+    for number in range(WARM_UP + ROUNDS):
+        seconds = {}
         for on in (True, False) if number % 2 else (False, True):
             spark.conf.set("spark.headgate.enabled", str(on).lower())
             began = time.perf_counter()
             if spark.sql(QUERY).collect() != expected:
                 raise SystemExit("the rows differ")
-            if number >= WARM_UP:
-                seconds[on].append(time.perf_counter() - began)
-    return 1000 * (statistics.median(seconds[True]) - statistics.median(seconds[False]))
+            seconds[on] = time.perf_counter() - began
+        pairs.append(1000 * (seconds[True] - seconds[False]))
+    return statistics.median(pairs[WARM_UP:])
 
 
 def enabled(spark: Any) -> float:
@@ -55,7 +56,9 @@ def first_enabled(folder: Path, name: str) -> float:
     with connect_server(_made(folder / name)) as (address, _):
         spark = session(address, folder / "tables")
         spark.sql(QUERY).collect()
-        return enabled(spark)
+        seconds = enabled(spark)
+        spark.stop()  # at its end a client waits long for a server that is gone
+        return seconds
 
 
 def _made(folder: Path) -> Path:
@@ -89,6 +92,8 @@ def main() -> int:
             first.sql(QUERY).collect()
             seconds = [enabled(first), enabled(second), enabled(first)]
             through_connect = added(first)
+            for each in (first, second):
+                each.stop()
         child = [sys.executable, "-m", "bench.connect", "classic", str(folder / "tables")]
         # PySpark notes in the environment that this process is a client of Connect; the other one is not
         inherited = {
