@@ -29,7 +29,7 @@ CLUSTER = "local-cluster[1,2,1024]"
 
 
 def added(spark: Any) -> float:
-    """Return the milliseconds that Headgate adds to a query (below 0: saves): a median over pairs of runs, off and on."""
+    """Return the milliseconds that Headgate adds to a query (below 0: saves): a median of pairs of runs, off and on."""
     pairs = []
     expected = spark.sql(QUERY).collect()
     for number in range(WARM_UP + ROUNDS):
