@@ -23,6 +23,8 @@ from tests.batch.tables import write_rows
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.xdist_group("page")  # one browser is enough
+
 QUERY = "select k from page_fact join (select * from page_dim where grp = 3) d on k = id"
 
 

@@ -26,7 +26,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-pytestmark = pytest.mark.usefixtures("operators")
+pytestmark = [pytest.mark.usefixtures("operators"), pytest.mark.turns(2)]
 
 
 def filters(condition: str, **options: Any) -> Operator:

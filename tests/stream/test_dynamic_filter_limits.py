@@ -17,7 +17,7 @@ from headgate.stream.vnodes import spark_hash, vnode_ids
 from tests.stream.epochs import Driver, Epoch, left, right
 from tests.stream.test_dynamic_filter import THREE, compared, filters, ids
 
-pytestmark = pytest.mark.usefixtures("operators")
+pytestmark = [pytest.mark.usefixtures("operators"), pytest.mark.turns(2)]
 FIVE = left(*(("+I", k) for k in range(1, 6)))
 
 

@@ -24,7 +24,7 @@ from headgate.errors import BadInput
 from headgate.stream import Clock, ManualClock, temporal_filter
 from tests.stream.ticking import Input, Told
 
-pytestmark = pytest.mark.usefixtures("operators")
+pytestmark = [pytest.mark.usefixtures("operators"), pytest.mark.turns(2)]
 
 START = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
 SCHEMA = "_op string, id int, ts timestamp, till timestamp, ttl int, kind string"
