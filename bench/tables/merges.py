@@ -14,7 +14,7 @@ from bench.results import Result
 from bench.tables.session import make_once, register, timed
 
 ROWS, FILES = 36_000_000, 64
-DELTA, ICEBERG = "merge_target", "ice.db.merge_target"
+DELTA, VECTORS, ICEBERG = "merge_target", "merge_target_vectors", "ice.db.merge_target"
 STATEMENT = """MERGE INTO {target} t USING changes s ON t.k = s.k
 WHEN MATCHED THEN UPDATE SET amount = s.amount
 WHEN NOT MATCHED THEN INSERT (k, amount, payload, at) VALUES (s.k, s.amount, NULL, 0)"""
@@ -45,23 +45,24 @@ class Target(Protocol):
 
 
 class DeltaTarget:
-    """A Delta table: a MERGE writes the files anew that hold a match."""
+    """A Delta table: a MERGE writes the files anew that hold a match, or notes the rows in them that are replaced."""
 
-    name, table, file = "delta", DELTA, "_metadata.file_path"
+    file = "_metadata.file_path"
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-        first = spark.sql(f"DESCRIBE HISTORY {DELTA}").agg({"version": "min"}).first()
+    def __init__(self, spark: SparkSession, table: str) -> None:
+        self._spark, self.table = spark, table
+        self.name = "delta, deletion vectors" if table == VECTORS else "delta"
+        first = spark.sql(f"DESCRIBE HISTORY {table}").agg({"version": "min"}).first()
         assert first is not None
         self._version = first[0]
 
     def reset(self) -> None:
         """Bring back the rows of the beginning."""
-        self._spark.sql(f"RESTORE TABLE {DELTA} TO VERSION AS OF {self._version}")
+        self._spark.sql(f"RESTORE TABLE {self.table} TO VERSION AS OF {self._version}")
 
     def changed(self) -> Any:
         """Return how many rows the last commit updated and inserted."""
-        metrics = self._spark.sql(f"DESCRIBE HISTORY {DELTA}").orderBy("version").tail(1)[0]["operationMetrics"]
+        metrics = self._spark.sql(f"DESCRIBE HISTORY {self.table}").orderBy("version").tail(1)[0]["operationMetrics"]
         return metrics["numTargetRowsUpdated"], metrics["numTargetRowsInserted"]
 
 
@@ -90,18 +91,20 @@ class IcebergTarget:
 def make(spark: SparkSession, home: Path) -> None:
     """Write the target, whose rows hardly compress, and the keys to merge."""
 
-    def write() -> None:
+    def write(table: str) -> None:
         rows = spark.range(0, ROWS, 1, FILES).selectExpr(
             "id AS k", "rand(1) * 100 AS amount", "unhex(sha2(cast(id AS string), 256)) AS payload", "hash(id) AS at"
         )
-        rows.write.format("delta").mode("overwrite").saveAsTable(DELTA)
+        vectors = str(table == VECTORS).lower()
+        rows.write.format("delta").option("delta.enableDeletionVectors", vectors).mode("overwrite").saveAsTable(table)
 
     def write_iceberg() -> None:
         rows = spark.table(DELTA).repartitionByRange(FILES, "k").sortWithinPartitions("k")
         rows.writeTo(ICEBERG).using("iceberg").option("distribution-mode", "none").createOrReplace()
 
-    make_once(home, "merge", write)
-    register(spark, home, DELTA)
+    for table in (DELTA, VECTORS):
+        make_once(home, table, partial(write, table))
+        register(spark, home, table)
     make_once(home, "merge_iceberg", write_iceberg)
     spark.sql(CHANGES).write.mode("overwrite").parquet(str(home / "changes"))
     spark.read.parquet(str(home / "changes")).createOrReplaceTempView("changes")
@@ -109,7 +112,7 @@ def make(spark: SparkSession, home: Path) -> None:
 
 def measure(spark: SparkSession, rounds: int) -> list[Result]:
     """Merge into each kind of table; return the figures beside their bars."""
-    results = _merges(spark, DeltaTarget(spark), rounds)
+    results = [found for table in (DELTA, VECTORS) for found in _merges(spark, DeltaTarget(spark, table), rounds)]
     for mode in ("copy-on-write", "merge-on-read"):
         results += _merges(spark, IcebergTarget(spark, mode), rounds)
     return results
@@ -130,7 +133,7 @@ def _merges(spark: SparkSession, target: Target, rounds: int) -> list[Result]:
             statement = (BY_HAND if variant == "by hand" else STATEMENT).format(target=target.table)
             took, _ = timed(partial(_merge, spark, statement))
             if variant == "on":
-                looked_at = _looked_at(gate)
+                looked_at = _looked_at(spark)
             counts.add(target.changed())
             if number:
                 seconds[variant].append(took)
@@ -150,7 +153,7 @@ def _merge(spark: SparkSession, statement: str) -> None:
     spark.sql(statement).collect()
 
 
-def _looked_at(gate: headgate.Gate) -> int:
+def _looked_at(spark: SparkSession) -> int:
     """Return how many files of the target the last MERGE looked into, as the table counted them."""
-    scans = [scan for report in gate.reports[-3:] for scan in report.scans if scan.filters]
+    scans = [scan for scan in headgate.report(spark).scans if scan.filters]
     return scans[-1].files_read if scans else FILES

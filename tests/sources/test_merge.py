@@ -65,6 +65,27 @@ def test_delta_reads_a_table_that_is_merged_into_itself(spark: SparkSession) -> 
         assert not [scan for report in gate.reports for scan in report.scans if scan.filters]
 
 
+def test_planning_asks_delta_for_nothing_that_takes_jobs(spark: SparkSession) -> None:
+    """The size of the target stands beside its last commit; to count it, Delta reads its whole log."""
+    changes(spark, "SELECT id + 420 AS k, 7 AS v FROM range(9)")
+    target, before = Target("delta").make(spark, "planned_merge"), jobs(spark)
+    with enabled(spark, strategy="always"):
+        spark.sql(UPSERT.format(target=target))
+    said = [text for number, text in sorted(jobs(spark).items()) if number not in before]
+    build = next(i for i, text in enumerate(said) if text.startswith("headgate: build side"))
+    assert not [text for text in said[:build] if "Compute snapshot" in text]
+    assert [text for text in said[build:] if text.startswith("MERGE operation")]
+
+
+def jobs(spark: SparkSession) -> dict[int, str]:
+    """Return what the jobs of the session are called, by number."""
+    context = spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty()
+    found = context.statusStore().jobsList(None)
+    each = (found.apply(i) for i in range(found.size()))
+    return {job.jobId(): job.description().get() if job.description().isDefined() else "" for job in each}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("number", range(FIRST, FIRST + COUNT))
 def test_random_merges(spark: SparkSession, number: int, kind: str) -> None:
