@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bench.results import Result
 from bench.tables.session import PLACES, Place, files_read, make_once, register, timed
 
 FILES = 64
-WARM_UP = 3
+WARM_UP = 2  # rounds of all queries
 VARIANTS = ("off", "on", "by hand")
 
 
@@ -53,32 +54,49 @@ def measure(spark: SparkSession, parquet: Path, rounds: int) -> list[Result]:
         spark.table(
             place.name("store_sales" if place.kind == "iceberg" else "store_sales_delta")
         ).createOrReplaceTempView("store_sales")
-        for query in SELECTIVE:
-            results += _query(spark, place, query, by_hand(parquet, query), rounds)
+        queries = [(query, by_hand(parquet, query)) for query in SELECTIVE]
+        for query, hand in WARM_UP * queries:  # all of them, or the first would be timed while the JVM warms up
+            _round(spark, place, query, hand)
+        for query, hand in queries:
+            results += _query(spark, place, query, hand, rounds)
         spark.catalog.dropTempView("store_sales")
     return results
 
 
 def _query(spark: SparkSession, place: Place, query: BenchQuery, hand: str, rounds: int) -> list[Result]:
-    gate = headgate.enable(spark, enabled=False)
-    seconds: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
-    files = dict.fromkeys(VARIANTS, 0)
-    for number in range(rounds + WARM_UP):
-        answers: dict[str, list[Any]] = {}
-        for variant in VARIANTS if number % 2 else reversed(VARIANTS):
-            gate.configure(enabled=variant == "on")
-            frame = spark.sql(hand if variant == "by hand" else query.sql)
-            took, answers[variant] = timed(frame.collect)
-            files[variant] = files_read(frame, KEY)
-            if number >= WARM_UP:
-                seconds[variant].append(took)
-        if len({repr(rows) for rows in answers.values()}) != 1:
-            raise SystemExit(f"{place.kind}, {query.name}: the variants gave different rows")
-    headgate.disable(spark)
-    off, on, hand_s = (statistics.median(seconds[variant]) for variant in VARIANTS)
+    # the first round does not count
+    ran = [_round(spark, place, query, hand, backwards=number % 2 == 1) for number in range(rounds + 1)][1:]
+    off, on, hand_s = (statistics.median(found[variant].seconds for found in ran) for variant in VARIANTS)
     what = f"{place.kind}, {query.name}"
     took_s = f"{off:.2f} s, {on:.2f} s, by hand {hand_s:.2f} s"
+    all_files, on_files, hand_files = (ran[-1][variant].files for variant in VARIANTS)
     return [
         Result(f"{what}: times as fast ({took_s})", off / on, "{:.1f}".format, 3, at_least=True),
-        Result(f"{what}: files read (of {files['off']}; bar: by hand)", files["on"], "{:.0f}".format, files["by hand"]),
+        Result(f"{what}: files read (of {all_files}; bar: by hand)", on_files, "{:.0f}".format, hand_files),
     ]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One variant that ran."""
+
+    seconds: float
+    files: int
+    rows: list[Any]
+
+
+def _round(
+    spark: SparkSession, place: Place, query: BenchQuery, hand: str, *, backwards: bool = False
+) -> dict[str, Ran]:
+    """Run each variant once, and see that the rows are the same."""
+    ran = {}
+    gate = headgate.enable(spark, enabled=False)
+    for variant in reversed(VARIANTS) if backwards else VARIANTS:
+        gate.configure(enabled=variant == "on")
+        frame = spark.sql(hand if variant == "by hand" else query.sql)
+        seconds, rows = timed(frame.collect)
+        ran[variant] = Ran(seconds, files_read(frame, KEY), rows)
+    headgate.disable(spark)
+    if len({repr(found.rows) for found in ran.values()}) != 1:
+        raise SystemExit(f"{place.kind}, {query.name}: the variants gave different rows")
+    return ran

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import col
 
 import headgate
 from headgate.catalyst.sentences import SPARK_ERRORS
@@ -171,3 +172,17 @@ def test_a_query_that_runs_twice(spark: SparkSession, star: Path) -> None:
             frame.collect()
         scan = scan_of(headgate.report(spark), "fact")
     assert (scan.files_read, scan.rows_read) == (sizes(star / "fact")[0], 800)
+
+
+def test_a_report_says_which_query_it_is_of(spark: SparkSession, star: Path) -> None:
+    """Of a DataFrame that nobody wrote as SQL, the line of the program."""
+    with enabled(spark, strategy="always") as gate:
+        spark.sql(FILTERED).collect()
+        spark.table("fact").join(spark.table("dim").where("grp = 3"), col("k") == col("id")).collect()
+        told = gate.reports
+    assert told[0].query == FILTERED
+    assert "test_what_was_read.py" in told[1].query
+    shown = told._repr_html_()
+    assert "select fact.k, num from fact join" in shown
+    assert FILTERED not in shown  # it is cut
+    assert headgate.report(spark).query == ""  # not enabled any more

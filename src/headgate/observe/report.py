@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from textwrap import shorten
 from typing import Any
 
 from rich.console import Console, Group
@@ -209,7 +210,10 @@ class JoinReport:
 
 @dataclass(slots=True, repr=False)
 class QueryReport:
-    """The story of one query. Times are in milliseconds; ``plan_ms`` is Headgate's own, without its build jobs."""
+    """The story of one query. Times are in milliseconds; ``plan_ms`` is Headgate's own, without its build jobs.
+
+    ``query`` is its SQL where it was written as SQL, or else its description or the line of the program.
+    """
 
     filters: list[FilterReport] = field(default_factory=list)
     scans: list[ScanReport] = field(default_factory=list)
@@ -218,6 +222,7 @@ class QueryReport:
     build_ms: float = 0.0
     failures: list[str] = field(default_factory=list)
     note: str = ""
+    query: str = ""
 
     @property
     def bytes_total(self) -> int:
@@ -315,7 +320,7 @@ class QueryReports(list[QueryReport]):
 EVERY_FILE = "every file may hold a match; cluster the table by the column of the filter to let it skip files"
 _UNTOLD = "its source took conditions, a limit or an aggregate that Spark does not name, so it cannot be asked anew"
 _SCAN_HEADS = ("table", "files", "row groups", "bytes", "filters", "why not")
-_REPORT_HEADS = ("query", "filters applied", "files", "bytes", "planning", "builds", "note")
+_REPORT_HEADS = ("number", "query", "filters applied", "files", "bytes", "planning", "builds", "note")
 _FILTER_HEADS = ("id", "join", "column", "kind", "values", "state", "applied to", "why not, or when")
 
 
@@ -335,6 +340,7 @@ def _report_row(number: int, report: QueryReport) -> tuple[str, ...]:
     files = sum(scan.files_total for scan in report.scans)
     return (
         str(number),
+        shorten(report.query, 80, placeholder=" ..."),
         f"{report.applied} of {len(report.filters)}",
         f"{sum(scan.files_read for scan in report.scans)} of {files}" if files else "",
         f"{readable_bytes(report.bytes_read)} of {readable_bytes(report.bytes_total)}",

@@ -82,9 +82,11 @@ class UnfilteredQuery:
 
 
 def _with_seen(report: QueryReport, root: Node | None, note: str, seen: SeenQuery | None) -> QueryReport:
-    """Return the report of a query with what Spark counted, and how it ended if that was badly."""
-    if seen is not None and root is not None:
-        report.take_in_reads(root, seen.scans)
+    """Return the report of a query with what it says, what Spark counted, and how it ended if that was badly."""
+    if seen is not None:
+        report.query = seen.text or seen.where
+        if root is not None:
+            report.take_in_reads(root, seen.scans)
     failed = f"The query failed: {seen.failure}" if seen is not None and seen.failure else ""
     report.note = ". ".join(filter(None, (note, failed)))
     return report
