@@ -137,8 +137,12 @@ def test_numbers_that_files_store_wider(spark: SparkSession, tmp_path: Path, typ
     assert bool([scan for scan in found.report.scans if scan.filters]) == (type == "bigint")
 
 
-def test_columns_that_are_found_by_field_id(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["the session", "an option"])
+def test_columns_that_are_found_by_field_id(spark: SparkSession, tmp_path: Path, by: str) -> None:
     """The reader is told of a column by its name, which is that of another one in the files."""
+    key = "spark.sql.parquet.fieldId.read.enabled"
+    session = {key.replace(".", "_"): str(by == "the session").lower()}
+    options = {key: "true"} if by == "an option" else {}
 
     def columns(*names: str) -> StructType:
         return StructType(
@@ -151,14 +155,22 @@ def test_columns_that_are_found_by_field_id(spark: SparkSession, tmp_path: Path)
     pq.write_table(pa.table([keys, values], pa.schema(fields)), tmp_path / "rows.parquet", row_group_size=250)
     dim = spark.range(3).selectExpr("id + 3 AS key")
     swapped = columns("y", "x")
-    with settings(spark, spark_sql_sources_useV1SourceList="", spark_sql_parquet_fieldId_read_enabled="true"):
+    with settings(spark, spark_sql_sources_useV1SourceList="", **session):
+        read = spark.read.options(**options)
         found = compare(
             spark,
-            lambda: spark.read.schema(swapped).parquet(str(tmp_path)).join(dim, col("y").eqNullSafe(col("key"))),
+            lambda: read.schema(swapped).parquet(str(tmp_path)).join(dim, col("y").eqNullSafe(col("key"))),
+            strategy="always",
+        )
+        # without ids in the schema, Spark finds columns by their names all the same
+        by_name = compare(
+            spark,
+            lambda: read.schema("x long, y long").parquet(str(tmp_path)).join(dim, col("y").eqNullSafe(col("key"))),
             strategy="always",
         )
     assert sorted(row[0] for row in found.rows) == [3, 4, 5]
     assert not [scan for scan in found.report.scans if scan.filters]
+    assert [scan for scan in by_name.report.scans if scan.filters]
 
 
 def test_two_subqueries_that_spark_merges(spark: SparkSession, facts: dict[str, Read], tmp_path: Path) -> None:

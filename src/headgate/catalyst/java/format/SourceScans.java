@@ -10,10 +10,10 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.MetadataAttribute$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.FileScan;
 import org.apache.spark.sql.execution.datasources.v2.V1ScanWrapper;
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.ShortType;
 
@@ -29,7 +29,7 @@ public class SourceScans extends ToldTable {
     List can = new ArrayList();
     if (isBoundToVersion(scan)) can.add("reread");
     // the parser of JSON cannot be told: see OtherFiles; a reader that finds columns by field id is told of others by their names
-    boolean byFieldId = kind.equals("Parquet") && KnownFiles.isReadByFieldId(SparkSession.active());
+    boolean byFieldId = scan.scan() instanceof ParquetScan && KnownFiles.isByFieldId((ParquetScan) scan.scan());
     if (byFieldId) out.put("byFieldId", Boolean.TRUE);
     boolean known = !kind.equals("JSON") && !byFieldId && (!PushedAgain.isTarget(scan) || isBoundToVersion(scan));
     if (known && PushedAgain.mayBePushed(scan) && !Databases.isReadAsOtherTypes(SparkVersion.readIfThere(scan.relation().table(), "jdbcOptions"))) {

@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils;
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan;
 
 /**
  * Which file relations are known whole: by exact class, since a subclass carries a meaning of its own.
@@ -76,14 +77,15 @@ public class KnownFiles {
     return files.fileFormat().getClass() == OrcFileFormat.class && isKnown(files.location());
   }
 
-  /** Whether a session finds columns of Parquet files by field id. */
-  public static boolean isReadByFieldId(SparkSession session) {
-    return Boolean.parseBoolean(session.sessionState().conf().getConfString(FIELD_IDS, "false"));
-  }
-
   /** Whether Spark finds the columns of these files by field id, so that names in footers say nothing; options count, too. */
   public static boolean isByFieldId(HadoopFsRelation files) {
     return ParquetUtils.hasFieldIds(files.dataSchema())
         && files.sparkSession().sessionState().newHadoopConfWithOptions(files.options()).getBoolean(FIELD_IDS, false);
+  }
+
+  /** The same of a scan of the second version of the source API, whose options its reader heeds. */
+  public static boolean isByFieldId(ParquetScan scan) {
+    boolean bySession = Boolean.parseBoolean(SparkSession.active().sessionState().conf().getConfString(FIELD_IDS, "false"));
+    return ParquetUtils.hasFieldIds(scan.dataSchema()) && (bySession || scan.hadoopConf().getBoolean(FIELD_IDS, false));
   }
 }
