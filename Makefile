@@ -53,7 +53,7 @@ check: $(READY) ## formatting, lint and types, then the tests: what CI runs
 	@$(WITH_JAVA) $(CASES) $(SOURCES_TOO) $(PYTEST) $(ARGS)
 
 .PHONY: lint
-lint: $(READY) ## formatting, lint, types and docs
+lint: $(READY)  # formatting, lint, types and docs: the first part of check
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy
