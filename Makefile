@@ -48,16 +48,12 @@ test-spark: ## the tests with another PySpark, in its own environment: SPARK=4.1
 	@$(MAKE) --no-print-directory VENV=.venv-spark-$(SPARK) PYSPARK="pyspark==$(SPARK).*" test
 
 .PHONY: check
-check: $(READY) ## formatting, lint and types, then the tests: what CI runs
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint $(CLASSES)
-	@$(WITH_JAVA) $(CASES) $(SOURCES_TOO) $(PYTEST) $(ARGS)
-
-.PHONY: lint
-lint: $(READY)  # formatting, lint, types and docs: the first part of check
+check: $(READY) $(CLASSES) ## formatting, lint and types, then the tests: what CI runs
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy
 	@$(MAKE) --no-print-directory docs
+	@$(WITH_JAVA) $(CASES) $(SOURCES_TOO) $(PYTEST) $(ARGS)
 
 .PHONY: docs
 docs: $(READY) ## the pages of docs/ as a site, in build/site; a dead link is an error
