@@ -29,7 +29,7 @@ public class SourceScans extends ToldTable {
     List can = new ArrayList();
     if (isBoundToVersion(scan)) can.add("reread");
     // the parser of JSON cannot be told: see OtherFiles; a reader that finds columns by field id is told of others by their names
-    boolean byFieldId = scan.scan() instanceof ParquetScan && KnownFiles.isByFieldId((ParquetScan) scan.scan());
+    boolean byFieldId = kind.equals("Parquet") && !(scan.scan() instanceof ParquetScan && !KnownFiles.isByFieldId((ParquetScan) scan.scan()));
     if (byFieldId) out.put("byFieldId", Boolean.TRUE);
     boolean known = !kind.equals("JSON") && !byFieldId && (!PushedAgain.isTarget(scan) || isBoundToVersion(scan));
     if (known && PushedAgain.mayBePushed(scan) && !Databases.isReadAsOtherTypes(SparkVersion.readIfThere(scan.relation().table(), "jdbcOptions"))) {
